@@ -15,7 +15,7 @@ from margin.bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from margin.bayes import accumulate_reference as reference
 from margin.bayes.counting import bernoulli_log_likelihood, smoothed_log_probabilities
 from margin.bayes.gaussian import gaussian_log_likelihood
-from margin.bayes.statistics import ClassMoments, merged_moments, pooled_variance
+from margin.bayes.statistics import ClassMoments, pooled_variance
 
 SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 MODELS = {
@@ -108,24 +108,18 @@ def test_smoothing_is_never_stored():
 
 
 @given(st.integers(0, 10**6), st.floats(-1e6, 1e6))
-def test_merged_moments_are_those_of_all_rows(seed, offset):
+def test_moments_are_those_of_all_rows_however_they_come(seed, offset):
     rng = np.random.default_rng(seed)
     X, codes, w = offset + rng.normal(size=(60, 3)), rng.integers(2, size=60), rng.uniform(0.1, 2, 60)
-    parts = [ClassMoments.empty(2, 3).add(X[s], codes[s], w[s]) for s in (slice(0, 23), slice(23, 60))]
-    merged, whole = merged_moments(*parts), ClassMoments.empty(2, 3).add(X, codes, w)
-    np.testing.assert_allclose(merged.weight, whole.weight, rtol=1e-13)
-    np.testing.assert_allclose(merged.mean, whole.mean, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(merged.scatter, whole.scatter, rtol=1e-7, atol=1e-9)
+    moments = ClassMoments.empty(2, 3).add(X[:23], codes[:23], w[:23]).add(X[23:], codes[23:], w[23:])
+    for k in range(2):
+        own, weights = X[codes == k], w[codes == k]
+        mean = np.average(own, axis=0, weights=weights) if len(own) else np.zeros(3)
+        np.testing.assert_allclose(moments.weight[k], weights.sum(), rtol=1e-13)
+        np.testing.assert_allclose(moments.mean[k], mean, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(moments.scatter[k], weights @ (own - mean) ** 2, rtol=1e-7, atol=1e-9)
     center = np.average(X, axis=0, weights=w)
-    np.testing.assert_allclose(pooled_variance(whole), np.average((X - center) ** 2, axis=0, weights=w), rtol=1e-7)
-
-
-def test_merging_with_nothing_changes_nothing():
-    rng = np.random.default_rng(0)
-    some = ClassMoments.empty(2, 3).add(rng.normal(size=(9, 3)), np.zeros(9, dtype=int), np.ones(9))
-    merged = merged_moments(some, ClassMoments.empty(2, 3))
-    np.testing.assert_array_equal(merged.scatter, some.scatter)
-    np.testing.assert_array_equal(merged.mean, some.mean)
+    np.testing.assert_allclose(pooled_variance(moments), np.average((X - center) ** 2, axis=0, weights=w), rtol=1e-7)
 
 
 def test_kernels_equal_their_twins():

@@ -101,7 +101,7 @@ def test_a_pipeline_is_asked_through_its_own_columns():
     np.testing.assert_allclose(by_town, moved)
     joined = TableColumns(frame).over_values(1, ["n", "s"])
     pd.testing.assert_frame_equal(joined[n:].reset_index(drop=True), frame.assign(town="s"))
-    kept = TableColumns(frame).with_value(3, "yes")
+    kept = TableColumns(frame).with_values({3: "yes"})
     pd.testing.assert_series_equal(kept.dtypes, frame.dtypes)
 
 

@@ -102,8 +102,8 @@ def row(id: str) -> Row:
 
 def find(text: str) -> list[Row]:
     """Rows whose id, title or statement contains ``text``: the glossary behind ``margin show``."""
-    wanted = text.lower()
-    return [r for r in rows().values() if wanted in f"{r.id} {r.title} {r.statement}".lower()]
+    query = text.lower()
+    return [r for r in rows().values() if query in f"{r.id} {r.title} {r.statement}".lower()]
 
 
 def _row(area: str, entry: dict[str, Any]) -> Row:

@@ -194,8 +194,8 @@ class BernoulliNB(_CountingNB):
             return rows
         if not sp.issparse(rows):
             return (rows > self.binarize).astype(np.float64)
-        there = (rows.data > self.binarize).astype(np.float64)
-        return sp.csr_array((there, rows.indices, rows.indptr), shape=rows.shape)
+        ones = (rows.data > self.binarize).astype(np.float64)
+        return sp.csr_array((ones, rows.indices, rows.indptr), shape=rows.shape)
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)

@@ -6,8 +6,8 @@ Per class c: the weight :math:`W_c = \sum_i w_i`, and
           \qquad\text{(Gaussian)},\qquad N_{cj} = \sum_i w_i x_{ij}\qquad\text{(counts)} .
 
 Smoothing is applied when the statistics are used. Chunks of a table are added row by row, so their result is that of
-the table read at once to the last bit; statistics of tables that were read apart merge up to rounding. (The streaming
-moments of :mod:`margin.foundations.statistics` know neither weights nor classes.)
+the table read at once to the last bit. (The streaming moments of :mod:`margin.foundations.statistics` know neither
+weights nor classes.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from margin.bayes import accumulate_reference
 
-__all__ = ["ClassMoments", "add_to_sums", "merged_moments", "pooled_variance"]
+__all__ = ["ClassMoments", "add_to_sums", "pooled_variance"]
 
 COMPILED_ROWS = 2048  # rows from which loading the compiled loops is repaid
 
@@ -48,15 +48,6 @@ class ClassMoments:
         """Take in the rows of ``X`` (n, d) in their order; changes this object and returns it."""
         _loops(len(X)).add_deviations(X, codes, weights, self.weight, self.mean, self.scatter)
         return self
-
-
-def merged_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
-    r"""Moments of both sets of rows: :math:`S = S_a + S_b + \frac{W_a W_b}{W_a + W_b}(\bar x_b - \bar x_a)^2`."""
-    weight = a.weight + b.weight
-    fraction = np.divide(b.weight, weight, out=np.zeros_like(weight), where=weight > 0)[:, None]
-    gap = b.mean - a.mean
-    scatter = a.scatter + b.scatter + a.weight[:, None] * fraction * gap**2
-    return ClassMoments(weight, a.mean + fraction * gap, scatter)
 
 
 def pooled_variance(moments: ClassMoments) -> np.ndarray:

@@ -131,10 +131,10 @@ def on_a_grid_message_passing_is_a_cross_shaped_convolution(seed: int) -> Verdic
     graph = grid(7, 9, image.reshape(-1, 1))
     cross = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
     summed, mean = (MessagePassing(agg)(tensors(graph)).x.numpy().reshape(7, 9) for agg in ("sum", "mean"))
-    wanted = convolve2d(image, cross, mode="same")
+    expected = convolve2d(image, cross, mode="same")
     return every(
-        sum=near(summed[1:-1, 1:-1], wanted[1:-1, 1:-1], tolerance=1e-12),
-        mean=near(mean[1:-1, 1:-1], wanted[1:-1, 1:-1] / 4, tolerance=1e-12),
+        sum=near(summed[1:-1, 1:-1], expected[1:-1, 1:-1], tolerance=1e-12),
+        mean=near(mean[1:-1, 1:-1], expected[1:-1, 1:-1] / 4, tolerance=1e-12),
         any_number_of_neighbors=equal(sorted(set(graph.degrees.tolist())), [2, 3, 4]),
     )
 

@@ -182,7 +182,7 @@ def _why_none(comparison: Comparison) -> str:
 
 
 def _write_report(comparison: Comparison, console: Any) -> None:
-    """The board stands whatever becomes of the report; only a file that was written is spoken of as one."""
+    """Write the report and print its path; a failure is printed and leaves the finished board as it is."""
     try:
         path = comparison.report(seconds=comparison.seconds_left)
     except Exception as problem:

@@ -21,7 +21,7 @@ __all__ = ["register"]
 
 STYLES = {"holds": "green", "corrected": "yellow", "fails": "bold red", "missing": "dim"}
 INDENT = 11  # of the lines below a verdict
-LINES = 2  # for what was measured; a failure is told in full
+LINES = 2  # for what was measured; a failure is printed in full
 ARRAY_GAP, ARRAY_BOUND = re.compile(r"array \(.*\) off by (\S+)"), re.compile(r"array \(.*\) within (\S+)")
 CLASS_NAME = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
 LONG_NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]?\d+)?")
@@ -130,7 +130,7 @@ def _told(finding: Finding) -> str:
 
 
 def _pair(measured: Any, expected: Any) -> tuple[str, str]:
-    """Both in words; of two large arrays only how far they are apart and how far they may be."""
+    """Measured and expected value as text; of two large arrays only their largest difference and the tolerance."""
     apart, allowed = ARRAY_GAP.fullmatch(str(measured)), ARRAY_BOUND.fullmatch(str(expected))
     if apart and allowed:
         return f"off by {_brief(apart[1])}", f"at most {_brief(allowed[1])}"
@@ -149,7 +149,7 @@ def _print_entry(console: Console, name: str, text: str, lines: int | None = Non
 
 
 def _brief(value: Any) -> str:
-    """Numbers with four digits, alone, in lists and in what a bound says; anything else as it is."""
+    """Numbers with four digits, alone, in lists and in the text of a bound; anything else as it is."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_brief, value))}]"
     if isinstance(value, float):
@@ -180,7 +180,7 @@ def run(
             else:
                 print_table(["experiment", "shows"], [[item["name"], item["title"]] for item in listed])
             return
-        experiments.load(name)  # a name that does not exist is refused before anything is said to run
+        experiments.load(name)  # a name that does not exist is refused before anything is announced
         log().print(f"running {name} ...", highlight=False)
         outcome = run_experiment(name, out, seed=seed, fast=fast, formats=("png", "svg") if svg else ("png",))
     if as_json:

@@ -37,7 +37,7 @@ class _Lines:
     """One line for every model that is done: where it stands, what it cost, how long the rest will take."""
 
     def __init__(self) -> None:
-        self.said: set[str] | None = None
+        self.printed: set[str] | None = None
         self.stage = ""
 
     def __call__(self, comparison: Comparison) -> None:
@@ -47,11 +47,11 @@ class _Lines:
         if not comparison.running:
             return
         done = [s for s in comparison.standings if s.status in ("ranked", "cut", "failed")]
-        if self.said is None:  # what an earlier start finished is no news
-            self.said = {s.model for s in done}
+        if self.printed is None:  # what an earlier start finished is no news
+            self.printed = {s.model for s in done}
         for s in done:
-            if s.model not in self.said:
-                self.said.add(s.model)
+            if s.model not in self.printed:
+                self.printed.add(s.model)
                 log().print(self._line(comparison, s), highlight=False, soft_wrap=True, markup=False)
 
     def _line(self, comparison: Comparison, s: Standing) -> str:
@@ -120,7 +120,7 @@ def notes(comparison: Comparison) -> list[Text]:
     """Below the table: why some models have no score or no rank, what to take away, what to know about the data."""
     from margin.service.comparison.showing import verdict
 
-    models_by_reason: dict[str, list[str]] = {}  # models by what is said of them: many are cut for one reason
+    models_by_reason: dict[str, list[str]] = {}  # many are cut for one reason
     for s in comparison.standings:
         reason = f"cut {s.error}" if s.status == "cut" and s.error.startswith("after") else s.error
         if reason or (s.settings and s.status == "ranked"):

@@ -97,7 +97,7 @@ def _remarked() -> Iterator[None]:
     printed = set()
 
     def tell(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) in printed:  # every member of a blend reads the same rows and says the same of them
+        if str(message) in printed:  # every member of a blend reads the same rows and warns of the same
             return
         printed.add(str(message))
         log().print(f"margin: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True)

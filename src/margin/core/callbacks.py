@@ -1,4 +1,4 @@
-"""scikit-learn's callback protocol, spoken by every iterative estimator through one watcher.
+"""scikit-learn's callback protocol, supported by every iterative estimator through one watcher.
 
 scikit-learn 1.9 has it (experimental), earlier versions do not: there ``CallbackSupport`` is an empty class and
 nothing is ever called. The protocol opens a task before it runs, and only the end of the records tells that no

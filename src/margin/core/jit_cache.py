@@ -67,7 +67,7 @@ def _compiler(value: Any) -> str:
 
 
 def _options(options: dict[str, Any]) -> str:
-    """How a kernel is compiled, in the same words in every process: the order of a set differs from run to run."""
+    """How a kernel is compiled, as the same text in every process: the order of a set differs from run to run."""
     flags = {name: getattr(value, "flags", value) for name, value in options.items()}  # Numba's class for fast math
     return repr(sorted((name, sorted(v) if isinstance(v, set | frozenset) else v) for name, v in flags.items()))
 

@@ -90,7 +90,7 @@ def parameter(default: Any, domain: Domain, sentence: str) -> Any:
 
 
 def default(value: Any, sentence: str | None = None) -> Any:
-    """Declare again what a base declares, with another default; ``sentence`` where its words do not fit here.
+    """Declare again what a base declares, with another default; ``sentence`` where its description does not fit here.
 
     >>> from margin.core.domains import Number
     >>> class Penalty(Declared):

@@ -1,4 +1,4 @@
-"""A record is what one iteration of any fit tells the world: which iteration it was and a few named numbers."""
+"""A record is what one iteration of any fit reports: which iteration it was and a few named numbers."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ __all__ = ["MissingMethod", "SparseTarget", "Unsupported"]
 
 
 class Unsupported(ValueError, NotImplementedError):
-    """Two arguments that do not go together; scikit-learn says NotImplementedError."""
+    """Two arguments that do not go together; scikit-learn raises NotImplementedError."""
 
 
 class SparseTarget(ValueError, TypeError):

@@ -143,8 +143,8 @@ def _frame(X: Any, names: np.ndarray | None) -> pandas.DataFrame:
         return X if list(X.columns) == unique else X.set_axis(unique, axis=1)
     values = np.asarray(X)
     if values.ndim != 2 or (names is not None and values.shape[1] != len(names)):
-        wanted = "two dimensions" if names is None else f"the {len(names)} columns of training"
-        raise ValueError(f"ColumnReader: X must be a table with {wanted}; got an array of shape {values.shape}.")
+        allowed = "two dimensions" if names is None else f"the {len(names)} columns of training"
+        raise ValueError(f"ColumnReader: X must be a table with {allowed}; got an array of shape {values.shape}.")
     return pd.DataFrame(values, columns=[str(i) for i in range(values.shape[1])] if names is None else list(names))
 
 

@@ -19,13 +19,13 @@ __all__ = ["FILE_TABLES", "FileTable", "data_file", "load_mnist", "load_table"]
 
 def data_file(*parts: str) -> Path:
     """The path of a file below MARGIN_DATA; one sentence when the variable is not set or the file is not there."""
-    wanted = "/".join(parts)
+    relative_path = "/".join(parts)
     folder = os.environ.get("MARGIN_DATA")
     if not folder:
-        raise FileNotFoundError(f"MARGIN_DATA is not set; set it to the folder that holds {wanted}.")
+        raise FileNotFoundError(f"MARGIN_DATA is not set; set it to the folder that holds {relative_path}.")
     path = Path(folder, *parts)
     if not path.exists():
-        raise FileNotFoundError(f"MARGIN_DATA is {folder}, and there is no {wanted} in it.")
+        raise FileNotFoundError(f"MARGIN_DATA is {folder}, and there is no {relative_path} in it.")
     return path
 
 

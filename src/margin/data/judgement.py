@@ -2,7 +2,7 @@
 
 ==================  ===========================================================================================
 left out            no value, one value, fewer than 1 % of the rows with a value, row numbers, identifiers
-number              infinite values count as missing; a suspicious code such as -999 is told
+number              infinite values count as missing; a suspicious code such as -999 is reported
 category            more than ``MAX_CATEGORIES`` labels: the rarest are merged
 text                tf-idf; a nearly unique label without spaces is an identifier, with spaces it is text
 date                becomes year, month, day, weekday, hour and elapsed days
@@ -24,7 +24,7 @@ __all__ = ["MAX_CATEGORIES", "Judgement", "has_identifier_name", "has_time_name"
 
 #: So many columns one category gives at most: the commonest labels have one each, all others share the last.
 MAX_CATEGORIES = 32
-#: Below this fraction of rows with a value a column is as good as empty; above this fraction missing it is told.
+#: Below this fraction of rows with a value a column is as good as empty; above this fraction missing it is reported.
 NEARLY_EMPTY, OFTEN_MISSING = 0.01, 0.3
 #: Labels are an identifier if so large a fraction of them occurs once, in at least so many rows.
 NEARLY_UNIQUE, FEWEST_ROWS = 0.95, 20

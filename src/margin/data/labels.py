@@ -1,4 +1,4 @@
-"""Strings that are numbers or dates in some other spelling: found out per column, and said in a note."""
+"""Strings that are numbers or dates in some other spelling: detected per column, and reported in a note."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ ENOUGH_ROWS = 10_000
 
 @dataclass(frozen=True)
 class Leak:
-    """``copy``: the column is the target under another name and is left out; otherwise it is only told."""
+    """``copy``: the column is the target under another name and is left out; otherwise it is only reported."""
 
     copy: bool
     remark: str

@@ -52,7 +52,7 @@ def read(path: str | os.PathLike[str], *, header: bool | None = None, names: Seq
             table = _read_path(Path(path), header)
         return table if names is None else _renamed(table, names)
     except (ValueError, RecursionError) as problem:
-        # Whatever went wrong below, the reader is told which file.
+        # Whatever went wrong below, the error names the file.
         raise ValueError(f"{where}: {str(problem).rstrip('.')}.") from None
 
 

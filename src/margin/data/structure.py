@@ -43,7 +43,7 @@ def duplicate_rows(columns: Sequence[ColumnFacts], target: ColumnFacts | None) -
     """A remark on rows that repeat an earlier one in all ``columns`` and in the target, or "".
 
     Where every column has few values, and combinations of them are not many times as many as rows, rows repeat anyway.
-    Rows that repeat but have other targets are no copies; they are only spoken of beside some that are.
+    Rows that repeat but have other targets are no copies; they are only mentioned beside some that are.
     """
     if not columns or not columns[0].n_rows or _few_combinations(columns):
         return ""

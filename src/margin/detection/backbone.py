@@ -1,4 +1,4 @@
-"""What all detectors share: the small network under them, and what one is asked for."""
+"""What all detectors share: the backbone, the training targets of a batch, and the detections."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Scene(NamedTuple):
 
     def objects(self, k: int) -> tuple[Tensor, Tensor]:
         """Boxes and labels of image ``k``."""
-        there = self.labels[k] >= 0
-        return self.boxes[k][there], self.labels[k][there]
+        mask = self.labels[k] >= 0
+        return self.boxes[k][mask], self.labels[k][mask]
 
     def regions(self, k: int) -> Tensor:
         """Proposals of image ``k``."""

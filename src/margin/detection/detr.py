@@ -3,7 +3,7 @@ r"""DETR (Carion et al. 2020): a transformer turns the positions of a feature ma
 Learned queries look at the encoded map; each gives a class (or "no object") and a box as fractions of the image. The
 loss matches predictions and objects one to one (:mod:`margin.detection.matching`), so nothing is suppressed.
 
-As in the paper the loss is asked of every layer of the decoder. Other than there, a query's box is told as a change of
+As in the paper every layer of the decoder has the loss. Unlike there, a query's box is predicted as a change of
 a box of its own, which is learned too and starts somewhere else in the image for every query (Liu et al. 2022): where
 all start alike, which query takes which object is a matter of luck for long, and some starts end far behind others.
 """
@@ -101,8 +101,10 @@ class DETR(DetectorNetwork):
         height, width = image_size(scene.images)
         size = torch.tensor([width, height, width, height], dtype=scene.boxes.dtype)
         objects, labels = zip(*(scene.objects(k) for k in range(len(scene.images))))
-        wanted = [to_centers(part) / size for part in objects]
-        losses_by_layer = [batch_set_loss(logits, boxes, labels, wanted) for logits, boxes in self.layers(scene.images)]
+        centers = [to_centers(part) / size for part in objects]
+        losses_by_layer = [
+            batch_set_loss(logits, boxes, labels, centers) for logits, boxes in self.layers(scene.images)
+        ]
         return {"loss": torch.stack(losses_by_layer).mean()}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:

@@ -57,7 +57,7 @@ def set_loss(logits: Tensor, boxes: Tensor, labels: Tensor, objects: Tensor) -> 
 def batch_set_loss(logits: Tensor, boxes: Tensor, labels: Sequence[Tensor], objects: Sequence[Tensor]) -> Tensor:
     """The same over a batch, (N, Q, classes + 1) and (N, Q, 4): means over all predictions and over all objects."""
     n_classes = logits.shape[2] - 1
-    wanted = torch.full(logits.shape[:2], n_classes, dtype=torch.int64)
+    target_classes = torch.full(logits.shape[:2], n_classes, dtype=torch.int64)
     weight = torch.ones(n_classes + 1, dtype=logits.dtype)
     weight[-1] = NO_OBJECT_WEIGHT
     matched: list[tuple[Tensor, Tensor]] = []
@@ -65,9 +65,9 @@ def batch_set_loss(logits: Tensor, boxes: Tensor, labels: Sequence[Tensor], obje
         p = logits.softmax(dim=2)
         for k in range(len(logits)):
             rows, columns = match_sets(matching_cost(p[k], boxes[k], labels[k], objects[k]))
-            wanted[k, rows] = labels[k][columns]
+            target_classes[k, rows] = labels[k][columns]
             matched.append((k * logits.shape[1] + rows, objects[k][columns]))
-    entropy = functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), weight=weight)
+    entropy = functional.cross_entropy(logits.flatten(0, 1), target_classes.flatten(), weight=weight)
     rows, theirs = (torch.cat(part) for part in zip(*matched))
     if not len(rows):
         return entropy

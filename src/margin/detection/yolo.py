@@ -52,10 +52,10 @@ class YOLO(DetectorNetwork):
         centers = to_centers(objects)
         cell = (centers[:, :2] / self.backbone.stride).long()
         column, row = cell[:, 0].clip(0, out.shape[2] - 1), cell[:, 1].clip(0, out.shape[1] - 1)
-        there = torch.zeros(out.shape[:3], dtype=out.dtype)
-        there[image, row, column] = 1.0
-        presence = functional.binary_cross_entropy_with_logits(out[..., 4], there, reduction="none")
-        presence = (presence * torch.where(there > 0, 1.0, EMPTY_WEIGHT)).sum() / len(out)
+        occupied = torch.zeros(out.shape[:3], dtype=out.dtype)
+        occupied[image, row, column] = 1.0
+        presence = functional.binary_cross_entropy_with_logits(out[..., 4], occupied, reduction="none")
+        presence = (presence * torch.where(occupied > 0, 1.0, EMPTY_WEIGHT)).sum() / len(out)
         mine = out[image, row, column]
         place = functional.mse_loss(
             torch.sigmoid(mine[:, :2]), centers[:, :2] / self.backbone.stride - cell, reduction="sum"

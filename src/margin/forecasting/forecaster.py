@@ -212,7 +212,7 @@ class Forecaster(Estimator):
         """The ``steps`` values behind every window (m, length, k); ``context`` (m, length + steps, d) lies along."""
         length, block = windows.shape[1], self.block_
         parts = step_parts(block, len(regressors) == block)
-        # The last block may be longer than what is asked: what is not known of its exogenous columns stays as it was.
+        # The last block may be longer than requested: what is not known of its exogenous columns stays as it was.
         context = np.concatenate([context, np.repeat(context[:, -1:], block, axis=1)], axis=1)
         extended = windows
         for done in range(0, steps, block):
@@ -236,7 +236,7 @@ class Forecaster(Estimator):
         return self._continued(self.estimators_, window[None], context, steps)[0]
 
     def _steps(self, X: Any) -> tuple[int, np.ndarray]:
-        """How many steps are asked for, and their exogenous columns."""
+        """The number of requested steps, and their exogenous columns."""
         columns = self.n_features_in_
         if X is None or (isinstance(X, Integral) and not isinstance(X, bool)):
             steps = self.horizon if X is None else int(X)

@@ -1,4 +1,4 @@
-"""Classes that a conditional generative model learns and is asked for."""
+"""Classes that a conditional generative model learns and samples from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def encode_labels(estimator: Any, y: Any, n_rows: int) -> tuple[np.ndarray, np.n
 
 
 def class_numbers(estimator: Any, y: Any, n_samples: int) -> Tensor | None:
-    """Numbers of the classes ``y`` that are asked for, one for all samples or one each; None for None."""
+    """Codes of the requested classes ``y``, one for all samples or one each; None for None."""
     if y is None:
         return None
     owner, classes = type(estimator).__name__, estimator.classes_

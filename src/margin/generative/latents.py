@@ -47,7 +47,7 @@ LEAST_CONCENTRATION = 0.01  # at 0 the Bessel functions vanish, and nothing depe
 
 
 class Latent(nn.Module, ABC):
-    """A family of posteriors with its prior. ``head`` is what the encoder says of every row."""
+    """A family of posteriors with its prior. ``head`` is the output of the encoder for every row."""
 
     n_outputs: int  # numbers the encoder must give
     n_noise: int  # standard normal numbers that place one latent

@@ -31,7 +31,7 @@ class IndependenceTest(NamedTuple):
 
 
 def ci_test(rows: Any, first: int, second: int, given: Sequence[int] = ()) -> IndependenceTest:
-    """Whether two columns of integer states are independent given others; small p-values speak against it."""
+    """Whether two columns of integer states are independent given others; small p-values are evidence against it."""
     states = np.asarray(rows)
     if states.ndim != 2 or states.dtype.kind not in "iu" or len(states) == 0 or states.min() < 0:
         raise ValueError("ci_test: rows must be a table of states 0, 1, ... as integers.")

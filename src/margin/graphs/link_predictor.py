@@ -89,8 +89,8 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         def links(module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
             _, source, target, _ = batch
             other = torch.randint(0, n, (2, len(source)), generator=noise)
-            there, drawn = module(tensors, source, target), module(tensors, *other)
-            return {"loss": functional.softplus(-there) + functional.softplus(drawn)}
+            edge_scores, drawn_scores = module(tensors, source, target), module(tensors, *other)
+            return {"loss": functional.softplus(-edge_scores) + functional.softplus(drawn_scores)}
 
         def relations(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, source, target, wanted = batch

@@ -102,7 +102,7 @@ class GraphNetwork(nn.Module):
         self.body = GNN(layers, dropout, [NodeNorm(width) for _ in layers] if batch_norm else ())
         read = sum(sizes) if readout_layers == "all" else sizes[-1]
         self.head = nn.Identity() if direct else nn.Linear(read, n_outputs)
-        if level == "graph":  # nothing is said before anything is learned, however large the graphs are
+        if level == "graph":  # outputs start at zero, however large the graphs are
             nn.init.zeros_(next(self.head.parameters()))
 
     def forward(self, graph: GraphTensors) -> Tensor:

@@ -88,7 +88,7 @@ def occlusion(
 ) -> Tensor:
     """How much the score of a class falls as a square of ``size`` pixels is painted over, at every position.
 
-    (N, rows, columns) with squares from the upper left corner on, ``stride`` (``size`` unless told) pixels apart.
+    (N, rows, columns) with squares from the upper left corner on, ``stride`` (``size`` by default) pixels apart.
     """
     if not 1 <= size <= min(x.shape[2:]):
         raise ValueError(f"occlusion: size must lie between 1 and {min(x.shape[2:])}; got {size!r}.")

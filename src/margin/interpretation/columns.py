@@ -51,10 +51,6 @@ class TableColumns:
         """The table whose column ``j`` holds the values of the rows ``rows[j]``; of the kind that was given."""
         return self._table([values.take(np.asarray(index)) for values, index in zip(self._columns, rows, strict=True)])
 
-    def with_value(self, column: int, value: Any) -> Any:
-        """All rows, with one value in one column."""
-        return self.with_values({column: value})
-
     def with_values(self, values: dict[int, Any]) -> Any:
         """All rows, with one value in each of some columns."""
         return self._table([self._constant(j, values[j]) if j in values else self[j] for j in range(len(self))])

@@ -4,7 +4,7 @@
 |---|---|---|
 | ``"integrated-gradients"`` | what every input adds to the output, beside a baseline | tables, images, series |
 | ``"occlusion"`` | by how much the output falls where a square (a column of a table) is painted over | tables, images |
-| ``"grad-cam"`` | where the last feature maps speak for the output | convolutional networks |
+| ``"grad-cam"`` | where the last feature maps raise the output | convolutional networks |
 | ``"cam"`` | the same by the weights themselves | networks that end with average pooling and one dense layer |
 """
 
@@ -70,7 +70,7 @@ class _Function(nn.Module):
 
 
 def _labels(model: Any, network: nn.Module, x: Tensor, label: Any) -> Tensor:
-    """Numbers (n,) of the outputs that are asked for."""
+    """Numbers (n,) of the requested outputs."""
     with torch.no_grad():
         scores = network(x)
     classes = getattr(model, "classes_", None)

@@ -41,7 +41,7 @@ class ClassBlocks:
         self.strip: tuple[int, NDArray[Any]] = (-1, self.memory)  # a class, and its values with all later ones
 
     def pair(self, first: int, second: int) -> NDArray[np.float64]:
-        """The kernel matrix of the rows of two classes, one after the other, valid until the next pair is asked for."""
+        """The kernel matrix of the rows of two classes, one after the other, valid until the next call."""
         cut = self.ends[first] - self.starts[first]
         n = cut + self.ends[second] - self.starts[second]
         if len(self.buffer) < n * n:

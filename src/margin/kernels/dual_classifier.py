@@ -145,19 +145,19 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
 
     def _learn(self, loop: PairLoop) -> None:
         self.classes_ = loop.classes
-        found = loop.results()
+        results = loop.results()
         local, counts, dual_coef = support_table(
-            found["rows"], found["values"], found["sizes"], loop.codes, len(loop.classes)
+            results["rows"], results["values"], results["sizes"], loop.codes, len(loop.classes)
         )
-        # With two classes positive values speak for the second, as scikit-learn's users expect.
+        # With two classes positive values stand for the second, as scikit-learn's users expect.
         sign = -1.0 if len(self.classes_) == 2 else 1.0
         self.kernel_ = loop.kernel
         self.support_ = loop.rows[local]
         self.n_support_ = counts
         self.support_vectors_ = kept_rows(loop.kernel, loop.X, self.support_)
         self.dual_coef_ = as_rows(sign * dual_coef, self.support_vectors_)
-        self.intercept_ = sign * found["offset"]
-        self.objective_, self.gap_, self.violation_ = (found[name] for name in NUMBERS)
-        self.n_iter_ = found["iteration"]
+        self.intercept_ = sign * results["offset"]
+        self.objective_, self.gap_, self.violation_ = (results[name] for name in NUMBERS)
+        self.n_iter_ = results["iteration"]
         self.fit_status_ = int(loop.unsolved > 0)
         self.shape_fit_ = (int(loop.X.shape[0]), int(loop.X.shape[1]))

@@ -96,7 +96,7 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
         return float(gamma)
     fraction = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
     X = written_out(X)
-    with np.errstate(over="ignore", invalid="ignore"):  # told below
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
         means = fraction @ X
         squares = X.power(2) if sp.issparse(X) else np.square(X, dtype=np.float64)
         variance = float(np.mean(fraction @ squares) - np.mean(means) ** 2)

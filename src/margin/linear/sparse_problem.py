@@ -99,7 +99,7 @@ def centered_gram(owner: str, given: np.ndarray, X: Any, *, intercept: bool) -> 
     """Inner products of the columns of ``X`` as the problem needs them: of centered columns if there is an intercept.
 
     ``given`` may be of the columns as they are or centered already; which it is, or that it belongs to other columns,
-    is told by its diagonal and the entries beside it, up to float32's rounding.
+    is recognized by its diagonal and the entries beside it, up to float32's rounding.
     """
     n, mean = X.shape[0], np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     shifts = np.outer(mean, mean) * n

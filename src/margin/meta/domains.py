@@ -135,8 +135,8 @@ def _adversarial(
         # Misleading the domain head pays only once it can tell something: the reversal grows from 0, as in the paper.
         reversal = strength * (2 / (1 + math.exp(-10 * next(done) / steps)) - 1)
         classes = functional.cross_entropy(net(own), labels, reduction="none")
-        here, there = (net.domain_logit(part, reversal) for part in (own, other))
-        domains = functional.softplus(here) + functional.softplus(-there)
+        own_logit, other_logit = (net.domain_logit(part, reversal) for part in (own, other))
+        domains = functional.softplus(own_logit) + functional.softplus(-other_logit)
         return {"loss": classes + domains, "class_loss": classes, "domain_loss": domains}
 
     step = Minimize(module, objective, schedule=cosine(1e-2, steps=steps), seed=seed)

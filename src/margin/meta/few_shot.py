@@ -125,7 +125,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         """Probabilities of the classes of the support set, sorted, or of the training classes without."""
         scores = self._scores(X, support, support_labels)[1].astype(np.float64)
         exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        # In the precision of the network: further digits would depend on how many rows are asked for at once.
+        # In the precision of the network: further digits would depend on the number of rows per call.
         return (exponentials / exponentials.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def embed(self, X: Any) -> np.ndarray:

@@ -45,8 +45,8 @@ def episode_loss(
     return loss, (outputs.detach().argmax(dim=1) == wanted).to(outputs.dtype).mean()
 
 
-def _same_or_different(near: Tensor, labels: Tensor, far: Tensor, wanted: Tensor, k: int) -> Tensor:
-    same = (wanted[:, None] == labels).to(far.dtype)
+def _same_or_different(near: Tensor, labels: Tensor, far: Tensor, query_labels: Tensor, k: int) -> Tensor:
+    same = (query_labels[:, None] == labels).to(far.dtype)
     pairs = pair_logits(far.repeat_interleave(len(near), dim=0), near.repeat(len(far), 1))
     weight = torch.where(same > 0, float(k - 1), 1.0).flatten()  # as many of one class as of two, in weight
     return functional.binary_cross_entropy_with_logits(pairs, same.flatten(), weight)

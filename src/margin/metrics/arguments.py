@@ -1,4 +1,4 @@
-"""What every metric asks of its arguments, said in one sentence when it is not so."""
+"""Checks of the arguments of metrics; an error is one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How well one class is told from the others: precision, recall, F, Jaccard index, and their counterparts for the
+r"""How well one class is separated from the others: precision, recall, F, Jaccard index, and their counterparts for the
 negatives. All are fractions of cells of the confusion matrix."""
 
 from __future__ import annotations

@@ -134,8 +134,8 @@ def inertia(X: Any, labels: Any, centers: Any = None) -> float:
     points, codes, sizes = points_and_labels("inertia", X, labels)
     means = _centers(points, codes, sizes) if centers is None else finite("inertia", "centers", centers, ndim=(2,))
     if means.shape != (len(sizes), points.shape[1]):
-        wanted = (len(sizes), points.shape[1])
-        raise ValueError(f"inertia: centers must have shape {wanted}, a row per label; got {means.shape}.")
+        shape = (len(sizes), points.shape[1])
+        raise ValueError(f"inertia: centers must have shape {shape}, a row per label; got {means.shape}.")
     return float(np.sum((points - means[codes]) ** 2))
 
 

@@ -63,15 +63,15 @@ def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None, sample_weight
     matrix = confusion_counts(true, predicted, len(known), w)
     if labels is None:
         return matrix
-    wanted = np.asarray(labels)
-    if wanted.ndim != 1 or not wanted.size or len(np.unique(wanted)) != len(wanted):
+    chosen = np.asarray(labels)
+    if chosen.ndim != 1 or not chosen.size or len(np.unique(chosen)) != len(chosen):
         raise ValueError(f"{where}: labels must be a list of different labels; got {labels!r}.")
     position = {label: i for i, label in enumerate(known.tolist())}
-    positions = np.array([position.get(label, -1) for label in wanted.tolist()])
+    positions = np.array([position.get(label, -1) for label in chosen.tolist()])
     if np.all(positions < 0):
-        raise ValueError(f"{where}: none of labels {wanted.tolist()[:5]} occurs in y_true or y_pred.")
+        raise ValueError(f"{where}: none of labels {chosen.tolist()[:5]} occurs in y_true or y_pred.")
     present = positions >= 0
-    result = np.zeros((len(wanted), len(wanted)), dtype=matrix.dtype)
+    result = np.zeros((len(chosen), len(chosen)), dtype=matrix.dtype)
     result[np.ix_(present, present)] = matrix[np.ix_(positions[present], positions[present])]
     return result
 

@@ -22,7 +22,7 @@ def cumulative_gains(y_true: Any, score: Any, pos_label: Any = None) -> tuple[np
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     pos_label : label, optional
         The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 
@@ -48,7 +48,7 @@ def threshold_counts(y_true: Any, score: Any, pos_label: Any = None) -> dict[str
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     pos_label : label, optional
         The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 

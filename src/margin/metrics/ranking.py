@@ -28,7 +28,7 @@ def roc_curve(
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     pos_label : label, optional
         The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
     sample_weight : array-like of shape (n,), optional
@@ -101,7 +101,7 @@ def precision_recall_curve(
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     pos_label : label, optional
         The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
     sample_weight : array-like of shape (n,), optional
@@ -160,7 +160,7 @@ def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     pos_label : label, optional
         The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 

@@ -24,7 +24,7 @@ def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: 
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     thresholds : array-like, optional
         Thresholds to look at.
     pos_label : label, optional
@@ -56,7 +56,7 @@ def best_threshold(
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     cost_false_positive : float
         Cost of a negative row that is called positive.
     cost_false_negative : float
@@ -91,7 +91,7 @@ def cost_at_threshold(
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     threshold : float
         The threshold.
     cost_false_positive : float
@@ -119,7 +119,7 @@ def recall_at_fpr(y_true: Any, score: Any, max_fpr: float, pos_label: Any = None
     y_true : array-like of shape (n,)
         True labels.
     score : array-like of shape (n,)
-        Scores; a higher one speaks for the positive class.
+        Scores; higher for the positive class.
     max_fpr : float in [0, 1]
         The largest false positive rate that is allowed.
     pos_label : label, optional

@@ -54,6 +54,6 @@ def _sparse_variance(X: Any, fraction: np.ndarray, center: np.ndarray) -> np.nda
     entries = X.tocoo()
     weight = fraction[entries.row]
     columns = len(center)
-    there = np.bincount(entries.col, weight, minlength=columns)
+    stored_weight = np.bincount(entries.col, weight, minlength=columns)
     squares = np.bincount(entries.col, weight * (entries.data - center[entries.col]) ** 2, minlength=columns)
-    return squares + (1 - there).clip(min=0) * center**2
+    return squares + (1 - stored_weight).clip(min=0) * center**2

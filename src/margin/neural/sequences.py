@@ -77,15 +77,15 @@ def _check_padding(owner: str, X: np.ndarray) -> None:
     if np.isinf(X).any():
         raise ValueError(f"{owner}: X must not contain infinity.")
     missing = np.isnan(X)
-    there = ~missing[:, :, 0]
-    if (missing != missing[:, :, :1]).any() or (there[:, 1:] & ~there[:, :-1]).any():
+    present = ~missing[:, :, 0]
+    if (missing != missing[:, :, :1]).any() or (present[:, 1:] & ~present[:, :-1]).any():
         wrong = np.flatnonzero(
-            (missing != missing[:, :, :1]).any(axis=(1, 2)) | (there[:, 1:] & ~there[:, :-1]).any(axis=1)
+            (missing != missing[:, :, :1]).any(axis=(1, 2)) | (present[:, 1:] & ~present[:, :-1]).any(axis=1)
         )
         raise ValueError(
             f"{owner}: NaN in a 3-D X marks the steps after the end of a series, in all channels; "
             f"series {wrong[0]} has NaN elsewhere."
         )
-    if not there[:, 0].all():
-        empty = int(np.flatnonzero(~there[:, 0])[0])
+    if not present[:, 0].all():
+        empty = int(np.flatnonzero(~present[:, 0])[0])
         raise ValueError(f"{owner}: every series must have at least one step; series {empty} has none.")

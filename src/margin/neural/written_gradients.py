@@ -1,7 +1,7 @@
 """Small functions of every token whose gradients are written out, in as few passes over memory as they need.
 
 Composed of torch's operations, each of them reads and writes its whole input several times more, and a third of the
-time of a small transformer goes there. Where a second derivative is asked for, the composed form answers.
+time of a small transformer goes there. Where a second derivative is needed, the composed form is used.
 """
 
 from __future__ import annotations

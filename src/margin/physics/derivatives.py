@@ -39,11 +39,11 @@ class Carried(NamedTuple):
         return self.array[self.layout.keys.index(key), :, self.column]
 
     def gradient(self, d: int) -> Tensor:
-        wanted = [tuple(sorted((*self.key, axis))) for axis in range(d)]
-        missing = [key for key in wanted if key not in self.layout.keys]
+        keys = [tuple(sorted((*self.key, axis))) for axis in range(d)]
+        missing = [key for key in keys if key not in self.layout.keys]
         if missing:
             raise NotCarried(*missing)
-        positions = [self.layout.keys.index(key) for key in wanted]
+        positions = [self.layout.keys.index(key) for key in keys]
         if positions == list(range(positions[0], positions[0] + d)):  # a view, of which columns are known again
             return self.array[positions[0] : positions[0] + d, :, self.column].T
         return self.array[positions, :, self.column].T

@@ -40,22 +40,22 @@ class ODESolution:
     event_states: list[np.ndarray] = field(default_factory=list)
 
     def __call__(self, t: Any) -> np.ndarray:
-        wanted = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        times = np.atleast_1d(np.asarray(t, dtype=np.float64))
         low, high = min(self.t[0], self.t[-1]), max(self.t[0], self.t[-1])
         slack = 1e-12 * max(1.0, abs(low), abs(high))
-        if wanted.size and (wanted.min() < low - slack or wanted.max() > high + slack):
+        if times.size and (times.min() < low - slack or times.max() > high + slack):
             raise ValueError(
-                f"ODESolution: times must lie in [{low:g}, {high:g}]; got {wanted.min():g} to {wanted.max():g}."
+                f"ODESolution: times must lie in [{low:g}, {high:g}]; got {times.min():g} to {times.max():g}."
             )
         if not self.pieces:
-            states = np.repeat(self.y[:1], len(wanted), axis=0)
+            states = np.repeat(self.y[:1], len(times), axis=0)
             return states if np.ndim(t) else states[0]
         backward = self.t[-1] < self.t[0]
-        ascending, where = (-self.t, -wanted) if backward else (self.t, wanted)
+        ascending, where = (-self.t, -times) if backward else (self.t, times)
         steps = np.clip(np.searchsorted(ascending, where, side="right") - 1, 0, len(self.pieces) - 1)
-        states = np.empty((len(wanted), self.y.shape[1]))
+        states = np.empty((len(times), self.y.shape[1]))
         for step in np.unique(steps):
             inside = steps == step
-            fraction = (wanted[inside] - self.t[step]) / (self.t[step + 1] - self.t[step])
+            fraction = (times[inside] - self.t[step]) / (self.t[step + 1] - self.t[step])
             states[inside] = self.pieces[step](fraction)
         return states if np.ndim(t) else states[0]

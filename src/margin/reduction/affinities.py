@@ -49,7 +49,7 @@ def precisions_for(squares: np.ndarray, perplexity: float) -> np.ndarray:
     between two bends of the entropy Newton's steps may go to and fro for ever. Rows whose distances are all equal have
     only one entropy; they get the precision of the bracket's middle.
     """
-    wanted = np.log(perplexity)
+    log_perplexity = np.log(perplexity)
     shifted = squares - squares.min(axis=1, keepdims=True)
     scale = shifted.mean(axis=1)
     scale[scale == 0] = 1.0
@@ -62,7 +62,7 @@ def precisions_for(squares: np.ndarray, perplexity: float) -> np.ndarray:
         p = np.exp(-d * beta[:, None])
         total = p.sum(axis=1)
         mean = np.einsum("ij,ij->i", p, d) / total
-        gap = np.log(total) + beta * mean - wanted
+        gap = np.log(total) + beta * mean - log_perplexity
         variance = np.einsum("ij,ij,ij->i", p, d, d) / total - mean**2
         low[active] = np.where(gap > 0, log_beta[active], low[active])
         high[active] = np.where(gap > 0, high[active], log_beta[active])

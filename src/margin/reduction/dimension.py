@@ -22,7 +22,7 @@ LARGEST_GRID = 9  # 3^9 points are looked at one by one
 def coverage(d: int, n: float, values: int = 2) -> float:
     r"""The fraction of the :math:`b^d` cells that ``n`` examples can cover at best, :math:`\min(1, n / b^d)`.
 
-    Each of the ``d`` features is taken to have ``values`` different values (two unless told otherwise).
+    Each of the ``d`` features is taken to have ``values`` different values (two by default).
 
     >>> f"{coverage(100, 1e12):.1e}"
     '7.9e-19'

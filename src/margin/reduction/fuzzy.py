@@ -87,8 +87,8 @@ def curve_parameters(min_dist: float, spread: float) -> tuple[float, float]:
     (1.58, 0.9)
     """
     x = np.linspace(0, 3 * spread, 300)
-    wanted = np.where(x < min_dist, 1.0, np.exp(-(x - min_dist) / spread))
-    (a, b), _ = curve_fit(lambda x, a, b: 1 / (1 + a * x ** (2 * b)), x, wanted, p0=(1.0, 1.0))
+    target = np.where(x < min_dist, 1.0, np.exp(-(x - min_dist) / spread))
+    (a, b), _ = curve_fit(lambda x, a, b: 1 / (1 + a * x ** (2 * b)), x, target, p0=(1.0, 1.0))
     return float(a), float(b)
 
 

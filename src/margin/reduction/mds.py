@@ -148,9 +148,9 @@ class MDS(EmbeddingMixin, IterativeEstimator):
         rows = self.X_fit_
         return np.stack([np.sqrt(np.einsum("ij,ij->i", rows - x, rows - x)) for x in X])
 
-    def _place(self, wanted: np.ndarray) -> np.ndarray:
+    def _place(self, dissimilarities: np.ndarray) -> np.ndarray:
         """Majorization for one row: the mean over fitted points of where each alone would want it."""
-        target = np.interp(wanted, self.knots_, self.heights_) if self.metric_mds is False else wanted
+        target = np.interp(dissimilarities, self.knots_, self.heights_) if self.metric_mds is False else dissimilarities
         points = self.embedding_
         position, size = points[target.argmin()] + 0.0, np.ptp(points, axis=0).max()
         for _ in range(PLACING_STEPS):

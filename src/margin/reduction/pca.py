@@ -151,38 +151,38 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return allow_sparse(tags)
 
     def _decompose(self, X: np.ndarray) -> PrincipalComponents:
-        wanted, most = self.n_components, min(X.shape)
-        counted = isinstance(wanted, numbers.Integral)
-        if counted and wanted > most:
-            raise ValueError(f"PCA: n_components must be at most min(rows, columns) = {most}; got {wanted}.")
+        n_components, most = self.n_components, min(X.shape)
+        counted = isinstance(n_components, numbers.Integral)
+        if counted and n_components > most:
+            raise ValueError(f"PCA: n_components must be at most min(rows, columns) = {most}; got {n_components}.")
         if self.svd_solver in ("arpack", "randomized"):
-            return self._truncated(X, most if wanted is None else wanted)
-        if wanted == "mle":
+            return self._truncated(X, most if n_components is None else n_components)
+        if n_components == "mle":
             return self._most_likely(X)
-        fraction = None if wanted is None or counted else float(wanted)
+        fraction = None if n_components is None or counted else float(n_components)
         return principal_components(
-            X, int(wanted) if counted else None, solver=self.svd_solver, ddof=1, fraction=fraction
+            X, int(n_components) if counted else None, solver=self.svd_solver, ddof=1, fraction=fraction
         )
 
     def _decompose_sparse(self, X: Any) -> PrincipalComponents:
-        wanted, most, solver = self.n_components, min(X.shape), self.svd_solver
+        n_components, most, solver = self.n_components, min(X.shape), self.svd_solver
         if solver == "auto":
-            few = isinstance(wanted, numbers.Integral) and wanted < most
+            few = isinstance(n_components, numbers.Integral) and n_components < most
             solver = "arpack" if few and X.shape[1] > COVARIANCE_COLUMNS else "covariance_eigh"
         if solver not in ("covariance_eigh", "arpack"):
             raise InvalidParameter(
                 f"PCA: svd_solver must be 'auto', 'covariance_eigh' or 'arpack' for a sparse X; got {solver!r}."
             )
-        if not (wanted is None or isinstance(wanted, numbers.Integral)):
-            raise ValueError(f"PCA: n_components must be an integer or None for a sparse X; got {wanted!r}.")
+        if not (n_components is None or isinstance(n_components, numbers.Integral)):
+            raise ValueError(f"PCA: n_components must be an integer or None for a sparse X; got {n_components!r}.")
         limit = most - (solver == "arpack")
-        k = limit if wanted is None else int(wanted)
+        k = limit if n_components is None else int(n_components)
         if k > limit:
             raise ValueError(f"PCA: n_components must be at most {limit} with svd_solver={solver!r}; got {k}.")
         if solver == "covariance_eigh" and X.shape[1] > MOST_COVARIANCE_COLUMNS:
             raise ValueError(
                 f"PCA: a sparse X of {X.shape[1]} columns needs n_components below {most} and svd_solver 'arpack' or "
-                f"'auto'; got {wanted!r} and {self.svd_solver!r}."
+                f"'auto'; got {n_components!r} and {self.svd_solver!r}."
             )
         return sparse_components(X, k, solver=solver, tol=float(self.tol), rng=as_generator(self.random_state))
 

@@ -23,7 +23,7 @@ __all__ = ["SOLVERS", "PrincipalComponents", "enough", "principal_components", "
 SOLVERS = ("auto", "covariance_eigh", "full")
 
 # Squaring the data leaves half of the digits: a variance below this fraction of the largest is rounding after a Gram
-# matrix, so "auto" takes the singular value decomposition where one is asked for.
+# matrix, so "auto" takes the singular value decomposition where one is needed.
 SMALLEST_FRACTION = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 
 # Eigenvectors one by one are faster than all together if these are at least as many times more, and so many (measured).

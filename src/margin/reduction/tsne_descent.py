@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STEPS_PER_RECORD", "NeighborDescent"]
 
-STEPS_PER_RECORD = 10  # the divergence costs a logarithm per pair, so it is told every tenth step
+STEPS_PER_RECORD = 10  # the divergence costs a logarithm per pair, so it is recorded every tenth step
 FIRST_SPREAD = 1e-4  # standard deviation of the first positions: near enough for all to feel one another
 EXAGGERATED_STEPS, EARLY_MOMENTUM, LATE_MOMENTUM = 250, 0.5, 0.8
 EXACT_ROWS = 4000  # up to here all pairs are visited faster than a mesh is filled

@@ -54,9 +54,9 @@ class Chart:
 
     def band(self, x: Any, low: Any, high: Any, class_: str = "s1") -> Chart:
         """The area between two lines."""
-        there = points(self.x, self.y, x, low)
+        lower_edge = points(self.x, self.y, x, low)
         back = points(self.x, self.y, list(x)[::-1], list(high)[::-1])
-        return self._add(element("polygon", points=f"{there} {back}", class_=f"band {class_}"))
+        return self._add(element("polygon", points=f"{lower_edge} {back}", class_=f"band {class_}"))
 
     def dots(
         self, x: Any, y: Any, class_: str = "s1", radius: float = 2.5, hints: Sequence[str] | None = None

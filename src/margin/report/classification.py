@@ -133,7 +133,7 @@ def precision_recall_figure(judged: Judged) -> Figure:
 
 
 def calibration_figure(judged: Judged) -> Figure | None:
-    """Whether what is said with probability p happens in a fraction p of the cases."""
+    """Whether events predicted with probability p happen in a fraction p of the cases."""
     if judged.kind != "probabilities" or judged.scores is None:
         return None
     arguments = (judged.y, judged.scores)

@@ -73,7 +73,7 @@ def effects_of(
     seconds_per_row: float | None = None,
     seed: int = 0,
 ) -> Effects:
-    """Ask ``model`` about the rows ``X``; a slow model is asked about fewer rows.
+    """Effects of the columns on the predictions for the rows ``X``, or for fewer rows if the model is slow.
 
     ``names`` are those of the columns of an array. The time of a prediction is measured unless it is given.
     """
@@ -194,8 +194,8 @@ def _positions(columns: TableColumns, rows: np.ndarray) -> np.ndarray:
     return position
 
 
-def _some_rows(rng: np.random.Generator, n: int, wanted: int) -> np.ndarray:
-    return np.sort(rng.permutation(n)[: max(wanted, LEAST_ROWS)])
+def _some_rows(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
+    return np.sort(rng.permutation(n)[: max(count, LEAST_ROWS)])
 
 
 def _take(X: Any, rows: np.ndarray) -> Any:

@@ -16,7 +16,7 @@ def board_code(comparison: Any) -> Markup:
 
 
 def judged_code(comparison: Any) -> Markup:
-    """Confusion matrix, ROC curve and cheapest threshold, or residuals, from what the winner said."""
+    """Confusion matrix, ROC curve and cheapest threshold, or residuals, from the winner's predictions."""
     lines = ["rows, output = comparison.out_of_fold(comparison.winner)"]
     if len(comparison.plan.held_out) and comparison.judged_ is not None:
         lines = ["rows = comparison.plan.held_out", "output = comparison.output(comparison.winner, -1)"]

@@ -96,7 +96,7 @@ def _classification(judged: Judged) -> list[Markup]:
 
 
 def _scores(comparison: Any, unseen: UnseenRows) -> Markup | None:
-    """The metric that decided, with its interval, those that are asked for most, and all others on demand."""
+    """The metric that decided, with its interval, the most common ones, and all others on demand."""
     scores = dict(comparison.held_out_scores or {}) if unseen.held_out else {}
     name = comparison.metric.name
     if name not in scores:
@@ -146,7 +146,7 @@ def _resampled_interval(comparison: Any, unseen: UnseenRows, seed: int) -> tuple
 
 
 def _measure(comparison: Any, unseen: UnseenRows) -> Callable[[np.ndarray], float] | None:
-    """The metric as a function of row positions, from what the model said; None if it needs more than that."""
+    """The metric as a function of row positions, from the model's predictions; None if it needs more than that."""
     metric, output = comparison.metric, unseen.output
     if metric.needs == "predict":
         predictions = np.asarray(output.predicted)

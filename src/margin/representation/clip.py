@@ -64,10 +64,10 @@ class TextEncoder(nn.Module):
 
     def pooled(self, tokens: Tensor) -> Tensor:
         """The mean (N, width) of the hidden units over the words of each text."""
-        there = (tokens != PADDING).unsqueeze(2)
+        mask = (tokens != PADDING).unsqueeze(2)
         embedded = self.words(tokens) + self.positions.weight[: tokens.shape[1]]  # (N, T, width)
-        hidden = functional.relu(self.hidden(embedded)) * there
-        return hidden.sum(dim=1) / there.sum(dim=1).clip(min=1)
+        hidden = functional.relu(self.hidden(embedded)) * mask
+        return hidden.sum(dim=1) / mask.sum(dim=1).clip(min=1)
 
     def forward(self, tokens: Tensor) -> Tensor:
         return self.last(self.pooled(tokens))
@@ -116,7 +116,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
     batch_size: int | str = parameter(
         64,
         Either(Choice("auto"), Integer(low=2, search=(16, 256), log=True)),
-        "Pairs per update: all others of the batch are what a pair is told from; 'auto' is min(200, number of pairs).",
+        "Pairs per update: all others of the batch are the negatives of a pair; 'auto' is min(200, number of pairs).",
     )
     learning_rate: str = parameter(
         "cosine",

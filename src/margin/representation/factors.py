@@ -1,7 +1,7 @@
 r"""Embeddings: a row of learned numbers for every symbol, and a model of ratings made of two of them.
 
 An embedding of symbol i is row i of a matrix, :math:`e_i^\top W` with the one-hot vector :math:`e_i`. A factor model
-predicts what user u says of item v by :math:`\langle p_u, q_v\rangle + b_u + c_v`.
+predicts the rating of item v by user u as :math:`\langle p_u, q_v\rangle + b_u + c_v`.
 """
 
 from __future__ import annotations

@@ -42,10 +42,10 @@ def next_words(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     inputs, labels = [], []
     for position in range(1, codes.shape[1]):
-        there = codes[:, position] != PADDING
-        before = np.where(np.arange(codes.shape[1]) < position, codes[there], PADDING)
+        present = codes[:, position] != PADDING
+        before = np.where(np.arange(codes.shape[1]) < position, codes[present], PADDING)
         inputs.append(before)
-        labels.append(codes[there, position])
+        labels.append(codes[present, position])
     return np.concatenate(inputs), np.concatenate(labels)
 
 

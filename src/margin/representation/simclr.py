@@ -87,7 +87,7 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     batch_size: int | str = parameter(
         128,
         Either(Choice("auto"), Integer(low=1, search=(32, 512), log=True)),
-        "Images per update: all others of the batch are what a view is told from; 'auto' is min(200, number of rows).",
+        "Images per update: all others of the batch are the negatives of a view; 'auto' is min(200, number of rows).",
     )
     learning_rate: str = parameter(
         "cosine",

@@ -27,7 +27,7 @@ def fit(
 ) -> Any:
     """Fit a copy of ``model`` in the folder ``run`` and return it; ``model`` itself stays as it is.
 
-    The folder keeps what the fit says (``metrics.jsonl``), checkpoints and the finished model. The same call again
+    The folder keeps the records of the fit (``metrics.jsonl``), checkpoints and the finished model. The same call again
     continues after a kill with the same bits, or returns the finished model without training. Another class, other
     parameters or other data are refused: one folder holds one fit.
 

@@ -1,4 +1,4 @@
-"""The loop of a run: records to the metrics file, now and then a checkpoint, an end when it is asked for."""
+"""The loop of a run: records to the metrics file, from time to time a checkpoint, an end when it is requested."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Choosing between models by evidence: cross-validated scores with intervals, costs, and failures as rows; what the
 errors of a learner are made of, and what more rows or another complexity would change.
 
-Comparison knows models by ``fit`` and ``predict`` only. To read it in order: ``outputs`` (what a model says), ``trial``
-(one model, one fold), ``folds`` (which rows), ``workers`` and ``schedule`` (where and when), ``comparison`` (all
-together), ``board`` (the result), ``ensembles`` and ``tuning`` (beyond the models as they are).
+Comparison knows models by ``fit`` and ``predict`` only. To read it in order: ``outputs`` (predictions and scores),
+``trial`` (one model, one fold), ``folds`` (which rows), ``workers`` and ``schedule`` (where and when), ``comparison``
+(all together), ``board`` (the result), ``ensembles`` and ``tuning`` (beyond the models as they are).
 """
 
 from margin.selection.bias_variance import BiasVariance, bias_variance, expected_risk

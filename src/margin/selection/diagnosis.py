@@ -89,7 +89,7 @@ class LearningCurve:
 
 
 def in_words(curve: LearningCurve, baseline: float) -> str:
-    """What a learning curve says of a model, in plain words; ``baseline`` is the score of the best constant.
+    """The diagnosis of a learning curve as a sentence; ``baseline`` is the score of the best constant.
 
     Scores that rise as models improve count by what they lack of one: 1 - accuracy, 1 - R squared.
 

@@ -58,9 +58,9 @@ def _warn_of_missing_classes(labels: np.ndarray, train: np.ndarray, test: np.nda
 
 
 class HeldOut:
-    """Test rows that answer with a score and count how often they were asked.
+    """Test rows that return a score and count how often it was looked at.
 
-    Every further question makes the best answer more optimistic; :func:`best_of_many` says by how much.
+    Every further look makes the best score more optimistic; :func:`best_of_many` says by how much.
 
     >>> from margin.linear import LinearRegression
     >>> X = np.arange(6.0)[:, None]

@@ -1,4 +1,4 @@
-"""What a fitted model says of rows it has not seen: predictions, and scores of the classes where it has them."""
+"""Outputs of a fitted model for rows it has not seen: predictions, and scores of the classes where it has them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Output:
 def output_of(model: Any, X: Any, classes: Sequence[Any] = ()) -> Output:
     """Ask a fitted model about ``X``; ``classes`` are those of the comparison, none for a regression.
 
-    A model that gives probabilities is asked once: its prediction is the likeliest class unless its class decides
+    Probabilities are computed once: the prediction is the likeliest class unless its class decides
     otherwise, so ``predict`` is always called; decision values are asked for only where there are no probabilities.
     """
     predicted = np.asarray(model.predict(X))

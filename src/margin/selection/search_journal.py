@@ -22,7 +22,7 @@ STARTUP = 8
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting as it was proposed (``params`` and ``distributions`` in the words of Optuna), and its scores by step.
+    """A setting as it was proposed (``params`` and ``distributions`` in Optuna's terms), and its scores by step.
 
     ``state`` is "complete", "pruned" where it fell behind, or "fail" where it could not be fitted.
     """

@@ -39,7 +39,7 @@ FOLD, SCREEN, CURVE, HELD_OUT, LAST = "fold", "screen", "curve", "held-out", "la
 class Candidate:
     """A model to try: ``make`` gives a new, unfitted one with its preprocessing.
 
-    ``settings`` says in words what was set on it. ``make_for``, where given, is called with the training rows instead:
+    ``settings`` describes what was set on it. ``make_for``, where given, is called with the training rows instead:
     for a model that splits them further and must know how. ``catalog_name`` is the model's name in the catalog, by
     which it can be searched; empty for what has none.
     """
@@ -87,7 +87,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one fold said of one model; ``error`` is a sentence where it failed, and then there are no scores.
+    """Scores of one model on one fold; ``error`` is a sentence where it failed, and then there are no scores.
 
     ``reasons`` say why a metric is missing from ``scores``; ``late`` marks a trial that was given up for its cost.
     """

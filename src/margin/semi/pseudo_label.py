@@ -46,7 +46,7 @@ def ramp(progress: float, start: float, end: float, height: float) -> float:
 def pseudo_label_loss(
     module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator, *, alpha: Callable[[], float]
 ) -> dict[str, Tensor]:
-    """The loss above on one batch, said of every row, so that the trainer's mean over rows is it."""
+    """The loss above on one batch, repeated for every row, so that the trainer's mean over rows equals it."""
     X, y = batch
     logits = module(X)
     labeled = y != UNKNOWN

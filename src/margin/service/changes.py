@@ -1,4 +1,4 @@
-"""What differs between a run that is in a folder and the one that is asked for, in words."""
+"""What differs between a run that is in a folder and the one that is requested, as sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folder_for(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, An
 
 
 def differences(manifest: Mapping[str, Any], identity: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
-    """Each difference as a few words, the model and its data first."""
+    """Each difference as a short phrase, the model and its data first."""
     known = manifest["identity"]
     changes = []
     if known.get("kind") != identity.get("kind"):
@@ -81,7 +81,7 @@ def _parameter_words(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 
 
 def _option_words(name: str, before: Any, now: Any) -> str:
-    """An option of a comparison that was another one; one that was not given is said to be unset."""
+    """An option of a comparison that differs; one that was not given is called unset."""
     option = {"n_folds": "folds", "kinds": "kinds of columns", "ignore": "columns to ignore"}.get(name, name)
     shown = ("unset" if value in (None, "", [], {}) else _shown(value) for value in (before, now))
     return "{} was {} and is {} now".format(option.replace("_", " "), *shown)

@@ -33,7 +33,7 @@ def detects(model_path: str | Path) -> bool:
 def detect(model_path: str | Path, data: str, out: str | Path, *, threshold: float = 0.3) -> dict[str, Any]:
     """Find objects in every picture of the folder ``data``; write ``out``/NAME.png and ``out``/detections.json.
 
-    Pictures are shrunk as those of the training were (``resize`` in its or this ``data``), and boxes are told in the
+    Pictures are shrunk as those of the training were (``resize`` in its or this ``data``), and boxes are given in the
     pixels of the picture itself. The JSON has all that the model found, as COCO's tools read it; drawn is what has a
     score of at least ``threshold``.
     """

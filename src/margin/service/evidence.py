@@ -38,7 +38,7 @@ class Finding:
 class Checked:
     """The verdict on one row: holds, corrected, fails, or missing where the row is not built yet.
 
-    ``errata`` are the mistakes of the notes in words, ``slips`` the names of their counter-examples in ``measured``.
+    ``errata`` are the mistakes of the notes as sentences, ``slips`` the names of the counter-examples in ``measured``.
     """
 
     id: str
@@ -143,7 +143,7 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict
 
 
 def _compared(code: Iterable[str]) -> dict[str, str]:
-    """Names of the cited code that share a comparison, and the path of one of them: it is run and told once."""
+    """Names of the cited code that share a comparison, and the path of one of them: it is run and reported once."""
     groups: dict[Any, list[str]] = {}
     for path in filter(oracles.has_oracle, code):
         groups.setdefault(oracles.oracle_of(path), []).append(path)

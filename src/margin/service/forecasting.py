@@ -1,4 +1,4 @@
-"""Forecast: series from tables whose rows are steps in time, and what a trained forecaster says comes next."""
+"""Forecast: series from tables whose rows are steps in time, and the forecasts of a trained model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def forecast(model_path: str, data: str | None, *, horizon: int | None, coverage
 
 
 def _ahead(model: Any, forecaster: Any, manifest: dict[str, Any], data: str | None, horizon: int | None) -> Any:
-    """What the forecaster is asked: rows of exogenous columns, or a number of steps (None: its horizon)."""
+    """The argument of predict: rows of exogenous columns, or a number of steps (None: its horizon)."""
     if data is None:
         return horizon
     if not forecaster.n_features_in_:

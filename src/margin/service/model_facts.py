@@ -1,4 +1,4 @@
-"""What is told about a model (by its class and by the rows of the notes), kept between commands.
+"""Facts about a model (from its class and from the rows of the notes), kept between commands.
 
 To ask the class, its package must be imported, and with it scikit-learn, Numba or torch: seconds for a command that
 prints a page. So what was found once is kept in the user's cache folder, under a key that changes with every file of

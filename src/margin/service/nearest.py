@@ -55,7 +55,7 @@ ALIKE = 0.75
 
 @dataclass(frozen=True)
 class Nearest:
-    """A name that exists, and whether it is another word for what was asked or only spelled like it."""
+    """A name that exists, and whether it is a synonym of the requested one or only spelled like it."""
 
     name: str
     is_synonym: bool

@@ -19,7 +19,7 @@ __all__ = ["check_size", "predict_pictures"]
 def predict_pictures(
     model: Any, data: str, proba: bool, manifest: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, np.ndarray] | None:
-    """What ``model`` says of a picture file, or of a folder with pictures and no subfolders; None for other data.
+    """Predictions of ``model`` for a picture, or for a folder with pictures and no subfolders; None for other data.
 
     A model that knows nothing of pictures, such as one on their pixels, has them in the size of its fit.
     """

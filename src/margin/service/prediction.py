@@ -44,15 +44,15 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
 def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
     """Predictions for every row of ``data``; with ``proba``, one column of probabilities per class."""
     model, manifest = open_model(model_path)
-    wanted = "predict_proba" if proba else "predict"
-    if not hasattr(model, wanted):
-        raise BadRequest(_cannot(model, model_path, wanted))
+    method = "predict_proba" if proba else "predict"
+    if not hasattr(model, method):
+        raise BadRequest(_cannot(model, model_path, method))
     pictures = predict_pictures(model, data, proba, manifest)
     if pictures is not None:
         return pictures
     source = source_for(manifest, data)
     check_size(model, source, data, manifest)
-    predictions = getattr(model, wanted)(source.X)
+    predictions = getattr(model, method)(source.X)
     if isinstance(predictions, list):  # tags of the words of every text: as a tagger reads them, with blanks between
         predictions = [" ".join(map(str, tags)) for tags in predictions]
     values = np.asarray(predictions)
@@ -137,7 +137,7 @@ def last_step(model: Any) -> Any:
 
 
 def _refuse_unknown_classes(model: Any, source: Source, data: str) -> None:
-    """No metric says what a class is worth that the model cannot name."""
+    """Refuse classes that the model does not know: no metric is defined for them."""
     known = np.asarray(getattr(model, "classes_", source.y))
     unknown = [label for label in np.unique(np.asarray(source.y).astype(str)) if label not in known.astype(str)]
     if unknown:
@@ -147,18 +147,20 @@ def _refuse_unknown_classes(model: Any, source: Source, data: str) -> None:
         )
 
 
-def _cannot(model: Any, path: str, wanted: str) -> str:
+def _cannot(model: Any, path: str, lacking: str) -> str:
     """One sentence: the class, what it lacks, and the command that gives what it has."""
     name = type(last_step(model)).__name__
     others = {"predict": "margin predict", "transform": "margin transform", "sample": "margin sample"}
-    has = [command for method, command in others.items() if method != wanted and callable(getattr(model, method, None))]
+    has = [
+        command for method, command in others.items() if method != lacking and callable(getattr(model, method, None))
+    ]
     instead = f"; use {' or '.join(has)}" if has else ""
     words = {
         "predict": "predicts nothing",
         "transform": "transforms nothing",
         "predict_proba": "gives no probabilities",
     }
-    return f"{name} in {path} {words[wanted]}: it has no {wanted}{instead}."
+    return f"{name} in {path} {words[lacking]}: it has no {lacking}{instead}."
 
 
 def _numbered(prefix: str, values: np.ndarray) -> Columns:
@@ -198,10 +200,12 @@ def source_for(
     To predict, nobody needs the target; to score, rows without it are left out (``untargeted="drop"``).
     """
     known = manifest.get("identity", {}).get("target", "")
-    wanted, entry = target or known or None, _entry_of(manifest)
+    target_column, entry = target or known or None, _entry_of(manifest)
     try:
         source = (
-            open_for(entry, data, wanted, untargeted) if entry else open_source(data, wanted, untargeted=untargeted)
+            open_for(entry, data, target_column, untargeted)
+            if entry
+            else open_source(data, target_column, untargeted=untargeted)
         )
     except BadRequest:
         if target is not None:

@@ -59,8 +59,8 @@ def fit(
         estimator.set_params(image_shape=tuple(source.image_shape))
     if prepare and entry.data == "text":
         raise BadRequest(f"fit: --prepare acts on columns of tables; {entry.name} takes texts.")
-    wanted = source.needs_preparation if prepare is None else prepare
-    model = behind(preparation(source, entry.takes), estimator) if wanted else estimator
+    prepares = source.needs_preparation if prepare is None else prepare
+    model = behind(preparation(source, entry.takes), estimator) if prepares else estimator
     identity = {
         "kind": "fit",
         "model": entry.name,

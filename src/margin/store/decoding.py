@@ -137,7 +137,7 @@ class Decoder:
         return estimator
 
     def _is_resource(self, name: str, value: Any) -> bool:
-        """Whether a parameter is not the file's to set; a file that sets it all the same is told of once."""
+        """Whether a parameter is not the file's to set; a file that sets it nevertheless causes one warning."""
         if name in RESOURCES and value not in (None, False, True, 0) and name not in self.resources:
             self.resources.add(name)
             warn_user(f"{self.path} sets {name}, which is left to whoever loads a model: it is ignored.")

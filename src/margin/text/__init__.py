@@ -32,7 +32,7 @@ __all__ = [
     "Word2Vec",
 ]
 
-# Networks are loaded when they are asked for: topics and word vectors need no torch.
+# Networks are imported on first use: topics and word vectors need no torch.
 NETWORKS = {
     "LanguageModel": "margin.text.language_model",
     "MaskedLanguageModel": "margin.text.masked_language_model",

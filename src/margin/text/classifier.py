@@ -120,9 +120,9 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
         return self.classes_[best]
 
     def influential_tokens(self, text: str, n: int = 5) -> list[tuple[str, float]]:
-        """The ``n`` tokens that speak most for the predicted class, and how much its log-probability owes to each.
+        """The ``n`` tokens with most influence on the predicted class, and how much its log-probability owes to each.
 
-        That is what it loses when the token is read as unknown; a negative number speaks against the class.
+        That is what it loses when the token is read as unknown; a negative number is evidence against the class.
         """
         owner = type(self).__name__
         codes = self._codes()

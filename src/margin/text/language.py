@@ -37,7 +37,7 @@ def next_token_loss(logits: torch.Tensor, ids: torch.Tensor, *, reduction: str =
 
 
 class Masked(NamedTuple):
-    """What a masked language model sees, what it should say, and where it is asked."""
+    """Inputs of a masked language model, the tokens to predict, and their positions."""
 
     inputs: np.ndarray
     targets: np.ndarray

@@ -62,7 +62,9 @@ class MaskedLanguageModel(
     context: int = parameter(64, Integer(low=4), "Most tokens of a row, three of which can be marks.")
     mask_rate: float = parameter(0.15, Number(above=0, below=1, search=(0.1, 0.4)), "Fraction of tokens asked for.")
     next_sentence: bool = parameter(
-        False, Flag(), "Whether texts are documents of one sentence per line, of which pairs are told to follow or not."
+        False,
+        Flag(),
+        "Whether texts are documents of one sentence per line, and the network also learns which sentences follow.",
     )
     truncate: bool = parameter(
         False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."

@@ -62,7 +62,7 @@ def rows_of(texts: Sequence[Sequence[np.ndarray]], marks: Marks) -> tuple[np.nda
 
 
 class Hidden(NamedTuple):
-    """What the network sees, and where it is asked for the token that stood there."""
+    """Inputs of the network, and the positions at which it predicts the original token."""
 
     inputs: Tensor
     positions: Tensor

@@ -90,8 +90,8 @@ def _tagging_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.text.terms import FIRST
 
     network = model["network_"]
-    wanted = {"n_tokens": FIRST + sizes["n_words"], "n_outlines": FIRST + sizes["n_outlines"]}
-    if wanted | {"n_tags": sizes["n_tags"]} != {name: network[name] for name in (*wanted, "n_tags")}:
+    expected = {"n_tokens": FIRST + sizes["n_words"], "n_outlines": FIRST + sizes["n_outlines"]}
+    if expected | {"n_tags": sizes["n_tags"]} != {name: network[name] for name in (*expected, "n_tags")}:
         raise Violation("network_ must begin with the words and outlines and end with the tags")
     check_built(model["weights_"], lambda: TaggingNetwork(**network))
 

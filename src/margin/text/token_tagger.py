@@ -105,7 +105,7 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
         rows = RaggedRows.of(seen, starts)
         with torch.inference_mode(), torch_threads(available()):
             parts = [(module(*part.tensors), part.tensors[0] != PADDING) for part in rows.chunks(len(rows))]
-        tag_scores = torch.cat([scores[there] for scores, there in parts]).double().numpy()
+        tag_scores = torch.cat([scores[mask] for scores, mask in parts]).double().numpy()
         begin = np.cumsum([0, *map(len, sentences)])
         scores[np.concatenate([np.arange(begin[i], begin[i + 1]) for i in filled])] = tag_scores
         return scores
@@ -131,9 +131,9 @@ def right_tags(module: Any, rows: Rows) -> float:
     right = words = 0
     for part in rows.chunks(len(rows)):
         ids, outlines, tags = part.tensors
-        there = ids != PADDING
-        scores = module(ids, outlines)[there].double().numpy()
+        mask = ids != PADDING
+        scores = module(ids, outlines)[mask].double().numpy()
         chain = chain_of({name: w.detach().numpy() for name, w in module.named_parameters()}, scores.shape[1])
-        best, _ = decode_chain(scores, there.sum(dim=1).cumsum(dim=0).numpy(), chain)
-        right, words = right + int((best == tags[there].numpy()).sum()), words + len(best)
+        best, _ = decode_chain(scores, mask.sum(dim=1).cumsum(dim=0).numpy(), chain)
+        right, words = right + int((best == tags[mask].numpy()).sum()), words + len(best)
     return right / words

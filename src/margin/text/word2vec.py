@@ -1,4 +1,4 @@
-r"""word2vec: vectors from which the words nearby can be told.
+r"""word2vec: vectors from which the words nearby can be predicted.
 
 Skip-gram with negative sampling makes the vector v of a word and the output vectors u of its neighbors alike, and
 unlike those of drawn words, :math:`-\log\sigma(u_o^\top v_c) - \sum_i \log\sigma(-u_{n_i}^\top v_c)`.
@@ -48,7 +48,7 @@ class Word2Vec(WordVectorModel):
     objective: str = parameter(
         "negative-sampling",
         Choice("negative-sampling", "hierarchical-softmax"),
-        "Whether a word is told from drawn words or by the turns to it in a Huffman tree.",
+        "Negative sampling (a word against drawn ones) or a hierarchical softmax (the path to it in a Huffman tree).",
     )
     window: int = parameter(5, Integer(low=1, search=(2, 10)), "Most words between a word and its neighbor, plus one.")
     negative: int = parameter(5, Integer(low=1, search=(2, 20)), "Drawn words per pair in negative sampling.")

@@ -66,7 +66,7 @@ def queries_equal_enumeration(seed: int) -> Verdict:
     # A cycle of four without direction: no orientation of its edges says the same.
     cycle = [(0, 1), (1, 2), (2, 3), (0, 3)]
     field = ising_grid(2, 2, 0.7).marginal([(0, 0), (0, 1), (1, 1), (1, 0)]).values
-    wanted = [dependence(field, *s) < 1e-10 for s in statements(4)]
+    expected = [dependence(field, *s) < 1e-10 for s in statements(4)]
     separations = [[d_separated(g, [a], [b], c) for a, b, c in statements(4)] for g in _orientations(cycle, 4)]
     return corrected(
         every(
@@ -77,7 +77,7 @@ def queries_equal_enumeration(seed: int) -> Verdict:
             fitted=near(model.query([1], {0: 0.0}).values, [0.5, 0.5], tolerance=1e-12),
             sampled=equal(model.sample(9, random_state=seed).shape, (9, 2)),
         ),
-        every_graphical_model_is_directed=equal(any(s == wanted for s in separations), True),
+        every_graphical_model_is_directed=equal(any(s == expected for s in separations), True),
     )
 
 

@@ -38,10 +38,6 @@ def digits(seed: int, n_train: int) -> tuple[np.ndarray, np.ndarray, np.ndarray,
     return images[train], labels[train], images[test], labels[test]
 
 
-def shapes_with_weights(network: nn.Module, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return [stage.shape for stage in stages(network, shape) if stage.parameters]
-
-
 @claim("lenet5")
 def lenet_for_digits(seed: int) -> Verdict:
     network = lenet5()

@@ -93,18 +93,18 @@ def as_support_vector_machines(seed: int) -> float:
 
     def regions(part: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         explanations = [model.explain(image) for image in part.images[:n]]
-        wanted = [
+        region_classes = [
             region_targets(torch.from_numpy(stages["proposals"]), *torch_objects(objects), 3)[0]
             for stages, objects in zip(explanations, part.boxes)
         ]
         features, scores = (
             np.concatenate([stages[name] for stages in explanations]) for name in ("features", "class_scores")
         )
-        return features, scores > 0.5, torch.cat(wanted).numpy()
+        return features, scores > 0.5, torch.cat(region_classes).numpy()
 
-    features, _, wanted = regions(train, 40)
+    features, _, region_classes = regions(train, 40)
     test_features, test_classes, _ = regions(test, TEST_IMAGES)
-    exact = [LinearSVC(C=1.0).fit(features, wanted == c).predict(test_features) for c in range(3)]
+    exact = [LinearSVC(C=1.0).fit(features, region_classes == c).predict(test_features) for c in range(3)]
     return float(np.mean(np.stack(exact, axis=1) == test_classes))
 
 

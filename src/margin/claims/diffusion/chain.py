@@ -228,8 +228,8 @@ def the_weighted_error_of_the_score_is_the_same_divergence(seed: int) -> Verdict
     trips = 0.0
     for given in PREDICTIONS:
         for wanted in PREDICTIONS:
-            there = convert(schedule, rows, 2 * rows, steps, given=given, wanted=wanted)
-            back = convert(schedule, there, 2 * rows, steps, given=wanted, wanted=given)
+            converted = convert(schedule, rows, 2 * rows, steps, given=given, wanted=wanted)
+            back = convert(schedule, converted, 2 * rows, steps, given=wanted, wanted=given)
             trips = max(trips, float((back - rows).abs().max()))
     truth = every(
         mean=near(float(reverse_mean_from_score(schedule, score, x_t, LAST)), 0.534976, tolerance=5e-7),

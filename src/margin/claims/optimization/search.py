@@ -152,14 +152,14 @@ def the_four_margin_problems_share_a_hyperplane(seed: int) -> Verdict:
 
     feasible = [t / max(np.min(y * (X @ t[:2] + t[2])), 1e-9) for t in others]  # margins of at least one
     inverse_norm = lambda t: 1 / float(np.linalg.norm(t[:2]))  # noqa: E731
-    there = theta + np.append(0.2 * w, 0.0)
+    moved = theta + np.append(0.2 * w, 0.0)
     return every(
         scaled_margin=near(scaled_margin(theta), smallest_distance(best)[0], tolerance=1e-6),
         no_other_has_more=below(max(map(scaled_margin, others)), scaled_margin(theta) + 1e-9),
         scale_does_not_matter=near(scaled_margin(7 * theta), scaled_margin(theta), tolerance=1e-9),
         no_longer_inverse_norm=below(max(map(inverse_norm, feasible)), inverse_norm(theta) + 1e-6),
-        squared_norm_is_convex=above(_bend(lambda t: float(t[:2] @ t[:2]), theta, there), 1e-6),
-        inverse_norm_is_not_concave=above(_bend(inverse_norm, theta, there), 1e-6),  # and a maximum is sought
+        squared_norm_is_convex=above(_bend(lambda t: float(t[:2] @ t[:2]), theta, moved), 1e-6),
+        inverse_norm_is_not_concave=above(_bend(inverse_norm, theta, moved), 1e-6),  # and a maximum is sought
         distance_is_not_concave=above(_bend(scaled_margin, 1e-3 * theta, -theta), 1e-6),
         direction=near(normal, [np.cos(best), np.sin(best)], tolerance=1e-6),
         distance=near(1 / np.linalg.norm(w), smallest_distance(best)[0], tolerance=1e-7),

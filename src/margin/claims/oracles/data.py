@@ -49,8 +49,8 @@ def pictures_by_pillow(seed: int) -> Verdict:
         pixels = rng.integers(0, 256, size=(*shape, 3), dtype=np.uint8)
         large = np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR)) / 255
         top, left = (size[1] - 224) // 2, (size[0] - 224) // 2
-        wanted = (large[top : top + 224, left : left + 224] - MEAN) / DEVIATION
-        parts[name] = near(preprocess_imagenet(pixels), np.moveaxis(wanted, 2, 0), tolerance=1e-5)
+        expected = (large[top : top + 224, left : left + 224] - MEAN) / DEVIATION
+        parts[name] = near(preprocess_imagenet(pixels), np.moveaxis(expected, 2, 0), tolerance=1e-5)
     last, first, gray = rng.random((2, 5, 6, 3)), rng.random((2, 3, 5, 6)), rng.random((2, 5, 6))
     return every(
         **parts,

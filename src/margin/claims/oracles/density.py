@@ -30,10 +30,10 @@ def bumps_by_scikit_learn(seed: int) -> Verdict:
                 model(bandwidth=0.8, kernel=kernel, algorithm=name, rtol=1e-9).fit(X, sample_weight=weights)
                 for model, name in ((KernelDensity, algorithm), (neighbors.KernelDensity, "kd_tree"))
             )
-            wanted = theirs.score_samples(fresh)
+            expected = theirs.score_samples(fresh)
             log_density = ours.score_samples(fresh)
-            seen = np.isfinite(wanted)
-            parts[f"{kernel}_{algorithm}"] = near(log_density[seen], wanted[seen], tolerance=1e-6)
+            seen = np.isfinite(expected)
+            parts[f"{kernel}_{algorithm}"] = near(log_density[seen], expected[seen], tolerance=1e-6)
             parts[f"{kernel}_{algorithm}_zero"] = equal(np.isfinite(log_density), seen)
         parts[f"{kernel}_draws"] = _distances_of_draws(kernel, seed)
     for rule in ("scott", "silverman"):
@@ -90,15 +90,15 @@ def counted_states(seed: int) -> Verdict:
     p = [np.array([(X[:, 0] == k).sum() + 0.7 for k in range(3)]) / 52.1,
          np.array([(X[:, 1] == k).sum() + 0.7 for k in range(2)]) / 51.4]  # fmt: skip
     rows = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]])
-    wanted = [np.log(p[0][int(a)]) + np.log(p[1][int(b)]) for a, b in rows]
+    expected = [np.log(p[0][int(a)]) + np.log(p[1][int(b)]) for a, b in rows]
     drawn = model.sample(900, random_state=seed)
     counts = np.array([[((drawn == [a, b]).all(axis=1)).sum() for b in range(2)] for a in range(3)])
     letters = [*"baabcaabba"]
     bars = CategoryHistogram.fit(letters)
     drawn_states = bars.sample(900, random_state=seed)
     return every(
-        rows=near(model.score_samples(rows), wanted, tolerance=1e-12),
-        total=near(model.score(rows), np.mean(wanted), tolerance=1e-12),
+        rows=near(model.score_samples(rows), expected, tolerance=1e-12),
+        total=near(model.score(rows), np.mean(expected), tolerance=1e-12),
         first=near(model.probabilities_[0], p[0], tolerance=1e-12),
         second=near(model.probabilities_[1], p[1], tolerance=1e-12),
         draws=plausible(stats.chisquare(counts.ravel(), 900 * np.outer(*p).ravel()).pvalue),

@@ -86,12 +86,12 @@ def hard_margin(seed: int) -> Verdict:
     # Where every class has one vote, libsvm takes the first and we the surest: neither is wrong.
     sides = theirs.set_params(decision_function_shape="ovo").decision_function(8 * fresh) > 0
     tied = (sides == [True, False, True]).all(axis=1) | (sides == [False, True, False]).all(axis=1)
-    predicted, wanted = (m.predict(8 * fresh[~tied]) for m in (model, theirs))
+    predicted, expected = (m.predict(8 * fresh[~tied]) for m in (model, theirs))
     pair, other = ours.HardMarginSVC(tol=1e-9).fit(X[y < 2], y[y < 2]), y[y < 2]
     plane = peers.SVC(kernel="linear", C=1e8, tol=1e-9).fit(X[y < 2], other)
     return every(
         **_thinnest_margins(),
-        labels=near(predicted, wanted, tolerance=0.0),
+        labels=near(predicted, expected, tolerance=0.0),
         untied=above(int((~tied).sum()), 9),
         margins=near(model.margin_, widths, tolerance=1e-4),
         values=near(pair.decision_function(fresh), plane.decision_function(fresh), tolerance=1e-4),
@@ -143,10 +143,10 @@ def parts_of_optimality(seed: int) -> Verdict:
     score, low, high = y - K @ beta, np.full(30, -0.8), np.full(30, 0.8)
     inside = (np.abs(beta) > 1e-9) & (np.abs(beta) < 0.8 - 1e-9)
     beta[~inside] = np.round(beta[~inside] / 0.8) * 0.8  # exactly on their bounds
-    wanted = float(y @ beta - 0.5 * beta @ K @ beta - 0.3 * np.abs(beta).sum())
+    expected = float(y @ beta - 0.5 * beta @ K @ beta - 0.3 * np.abs(beta).sum())
     return every(
         offset=near(offset_between(score, beta, low, high, 0.3), theirs.intercept_[0], tolerance=1e-5),
-        objective=near(dual_objective(score, beta, y, 0.3), wanted, tolerance=1e-6),
+        objective=near(dual_objective(score, beta, y, 0.3), expected, tolerance=1e-6),
     )
 
 

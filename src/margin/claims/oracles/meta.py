@@ -126,11 +126,11 @@ def _from_means(z: np.ndarray, near_rows: np.ndarray, y: np.ndarray, classes: An
 def _descended(model: Any, X: np.ndarray, y: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Probabilities after three steps of descent on the cross-entropy of the support, gradients written out."""
     w1, b1, w2, b2 = (np.array(weights, dtype=np.float64) for weights in model.weights_.values())
-    rows, wanted = (X - model.center_) / model.scale_, (y[support, None] == list("svz")).astype(float)
+    rows, targets = (X - model.center_) / model.scale_, (y[support, None] == list("svz")).astype(float)
     for _ in range(3):
         x = rows[support]
         h = np.maximum(x @ w1.T + b1, 0)
-        out = (softmax(h @ w2.T + b2, axis=1) - wanted) / len(x)
+        out = (softmax(h @ w2.T + b2, axis=1) - targets) / len(x)
         inside = out @ w2 * (h > 0)
         w1, b1 = w1 - 0.3 * inside.T @ x, b1 - 0.3 * inside.sum(axis=0)
         w2, b2 = w2 - 0.3 * out.T @ h, b2 - 0.3 * out.sum(axis=0)
@@ -141,25 +141,30 @@ def _descended(model: Any, X: np.ndarray, y: np.ndarray, support: np.ndarray) ->
 def episodes_pair_by_pair(seed: int) -> Verdict:
     """A linear network; similarities of every pair of rows, and the loss after one step of descent."""
     rng = np.random.default_rng(seed)
-    W, b, labels, wanted = rng.normal(size=(3, 2)), rng.normal(size=3), np.array([0, 1, 2, 0]), rng.integers(3, size=5)
+    W, b, labels, query_labels = (
+        rng.normal(size=(3, 2)),
+        rng.normal(size=3),
+        np.array([0, 1, 2, 0]),
+        rng.integers(3, size=5),
+    )
     support, query = rng.normal(size=(4, 2)), rng.normal(size=(5, 2))
     net = torch.nn.Linear(2, 3, dtype=torch.float64)
     net.load_state_dict({"weight": torch.from_numpy(W), "bias": torch.from_numpy(b)})
-    episode = [torch.from_numpy(part) for part in (support, labels, query, wanted)]
+    episode = [torch.from_numpy(part) for part in (support, labels, query, query_labels)]
     methods = ("prototypical", "siamese", "matching", "maml", "fomaml")
     results = {method: episode_loss(method, net, *episode, rate=0.4, steps=1) for method in methods}
     near_rows, far = support @ W.T + b, query @ W.T + b
     scores = _from_means(far, near_rows, labels, range(3))
     logits = 1 - np.square(far[:, None] - near_rows).sum(axis=2)
-    same = wanted[:, None] == labels
+    same = query_labels[:, None] == labels
     pairs = np.where(same, 2 * np.logaddexp(0, -logits), np.logaddexp(0, logits))  # the others are twice as many
     cosines = far @ near_rows.T / np.outer(*(np.linalg.norm(part, axis=1) for part in (far, near_rows)))
     attention = softmax(10 * cosines, axis=1) @ np.eye(3)[labels] + 1e-12
     error = (softmax(near_rows, axis=1) - np.eye(3)[labels]) / 4
     moved = query @ (W - 0.4 * error.T @ support).T + b - 0.4 * error.sum(axis=0)
-    entropy = lambda outputs: np.mean(logsumexp(outputs, axis=1) - outputs[np.arange(5), wanted])  # noqa: E731
+    entropy = lambda outputs: np.mean(logsumexp(outputs, axis=1) - outputs[np.arange(5), query_labels])  # noqa: E731
     losses = [entropy(scores), pairs.mean(), entropy(np.log(attention)), entropy(moved), entropy(moved)]
-    right = [np.mean(out.argmax(axis=1) == wanted) for out in (scores, scores, attention, moved, moved)]
+    right = [np.mean(out.argmax(axis=1) == query_labels) for out in (scores, scores, attention, moved, moved)]
     return every(
         losses=near([float(loss.detach()) for loss, _ in results.values()], losses, tolerance=1e-6),
         accuracies=near([float(accuracy) for _, accuracy in results.values()], right, tolerance=1e-12),

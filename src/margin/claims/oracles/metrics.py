@@ -79,7 +79,7 @@ def sets_of_rows(seed: int) -> Verdict:
     own = [np.mean([np.exp(-gamma * d[i, j] ** 2) for i in range(len(d)) for j in range(len(d)) if i != j])
            for d in (near_a, near_b)]  # fmt: skip
     radius_a, radius_b = np.sort(near_a, axis=1)[:, 3], np.sort(near_b, axis=1)[:, 3]
-    wanted = [
+    expected = [
         np.mean([any(across[i, j] <= radius_a[i] for i in range(9)) for j in range(7)]),
         np.mean([any(across[i, j] <= radius_b[j] for j in range(7)) for i in range(9)]),
         sum(across[i, j] <= radius_a[i] for i in range(9) for j in range(7)) / (3 * 7),
@@ -104,7 +104,7 @@ def sets_of_rows(seed: int) -> Verdict:
             samples.mmd_squared(a, b, 0.6), pairs(near_a) + pairs(near_b) - 2 * kernel(across).mean(), tolerance=1e-10
         ),
         usual=near(samples.mmd_squared(a, b), sum(own) - 2 * np.exp(-gamma * across**2).mean(), tolerance=1e-10),
-        neighborhoods=near(list(samples.manifold_scores(a, b, k=3)), wanted, tolerance=1e-12),
+        neighborhoods=near(list(samples.manifold_scores(a, b, k=3)), expected, tolerance=1e-12),
         told=near(test.accuracy, right / 14, tolerance=1e-12),
         chance=near(test.p_value, stats.binom(7, 0.5).sf(right // 2 - 1), tolerance=1e-10),
         inception=near(
@@ -182,7 +182,7 @@ def sets_point_by_point(seed: int) -> Verdict:
     a[0, 0], b[0, 0], nothing = True, True, np.zeros((5, 7), dtype=bool)
     A, B = ({(int(i), int(j)) for i, j in zip(*np.nonzero(m))} for m in (a, b))
     X, Y = rng.normal(size=(9, 3)), rng.normal(size=(6, 3)) + 0.5
-    there, back = directed_hausdorff(X, Y), directed_hausdorff(Y, X)
+    forth, back = directed_hausdorff(X, Y), directed_hausdorff(Y, X)
     first, second = np.array([0.0, 1.0, 4.0, 3.0]), np.array([1.0, 0.0, 6.0, 2.5])
     real, made = rng.normal(size=(40, 2)) * [1.0, 2.0], rng.normal(size=(50, 2)) + 0.4
     halves = np.random.default_rng(3)
@@ -195,8 +195,8 @@ def sets_point_by_point(seed: int) -> Verdict:
         iou=near(ours.iou(a, b), len(A & B) / len(A | B), tolerance=1e-12),
         empty=near([ours.dice(nothing, nothing), ours.iou(nothing, nothing), ours.iou(a, nothing)], [1.0, 1.0, 0.0],
                    tolerance=1e-12),
-        hausdorff=near([ours.hausdorff(X, Y), ours.hausdorff(Y, X)], [max(there[0], back[0])] * 2, tolerance=1e-12),
-        pairs=equal(ours.hausdorff_pairs(X, Y), ((there[1], there[2]), (back[2], back[1]))),
+        hausdorff=near([ours.hausdorff(X, Y), ours.hausdorff(Y, X)], [max(forth[0], back[0])] * 2, tolerance=1e-12),
+        pairs=equal(ours.hausdorff_pairs(X, Y), ((forth[1], forth[2]), (back[2], back[1]))),
         boxes=near(ours.box_iou(first, second), 4.5 / (8 + 12.5 - 4.5), tolerance=1e-12),
         apart=near([ours.box_iou(first, second + 7), ours.box_iou([1, 1, 1, 1], [1, 1, 1, 1])], [0.0, 0.0],
                    tolerance=1e-12),

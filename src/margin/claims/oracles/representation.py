@@ -36,8 +36,8 @@ def neighbors_of_the_same_class(seed: int) -> Verdict:
     steps = [
         [np.where((np.arange(2)[:, None] == i) & (np.arange(3) == j), 1e-5, 0.0) for j in range(3)] for i in range(2)
     ]
-    wanted = [[(value(A + h) - value(A - h)) / 2e-5 for h in row] for row in steps]
-    return every(value=near(objective, value(A), tolerance=1e-9), slope=near(slope, wanted, tolerance=1e-6))
+    expected = [[(value(A + h) - value(A - h)) / 2e-5 for h in row] for row in steps]
+    return every(value=near(objective, value(A), tolerance=1e-9), slope=near(slope, expected, tolerance=1e-6))
 
 
 @oracle(*(f"margin.representation.riemannian.{name}" for name in ("local_metric", "curve_length", "geodesic_curve")))
@@ -46,10 +46,10 @@ def lengths_piece_by_piece(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X, points, curve = rng.normal(size=(7, 3)), rng.normal(size=(4, 3)) + 0.4, rng.normal(size=(5, 3))
     metric = local_metric(X, sigma=0.8, rho=0.3)
-    wanted = np.empty((4, 3))
+    expected = np.empty((4, 3))
     for i, d in np.ndindex(4, 3):
         weights = [np.exp(-sum((x - points[i]) ** 2) / (2 * 0.64)) for x in X]
-        wanted[i, d] = 1 / (sum(w * (x[d] - points[i, d]) ** 2 for w, x in zip(weights, X)) + 0.3)
+        expected[i, d] = 1 / (sum(w * (x[d] - points[i, d]) ** 2 for w, x in zip(weights, X)) + 0.3)
     length = sum(
         np.sqrt(float(metric((a + b) / 2) @ (b - a) ** 2)) for a, b in pairwise(curve)
     )  # fmt: skip
@@ -59,7 +59,7 @@ def lengths_piece_by_piece(seed: int) -> Verdict:
     straight = geodesic_curve(bent[0], bent[-1], flat, 8, start=bent)
     shortest = geodesic_curve(X[0], X[1], metric, 8)
     return every(
-        metric=near(metric(points), wanted, tolerance=1e-10),
+        metric=near(metric(points), expected, tolerance=1e-10),
         length=near(curve_length(curve, metric), length, tolerance=1e-10),
         straight=near(straight, np.linspace(bent[0], bent[-1], 9), tolerance=1e-3),
         ends=near(shortest[[0, -1]], X[:2], tolerance=1e-12),
@@ -74,7 +74,7 @@ def pairs_by_torch(seed: int) -> Verdict:
     g = torch.Generator().manual_seed(seed)
     a, b = (torch.nn.functional.normalize(torch.randn(5, 3, generator=g).double(), dim=1) for _ in range(2))
     images, texts = 40 * a.numpy(), b.numpy()[:4]
-    wanted = special.softmax(0.1 * images @ texts.T, axis=1)
+    expected = special.softmax(0.1 * images @ texts.T, axis=1)
     lost = partial(torch.nn.functional.cross_entropy, reduction="none")
     z = torch.cat([a, b])
     logits = z @ z.T / 0.4
@@ -83,7 +83,7 @@ def pairs_by_torch(seed: int) -> Verdict:
     table = 7.0 * a @ b.T
     both = [lost(t, torch.arange(5)) for t in (table, table.T)]
     return every(
-        names=near(zero_shot_probabilities(images, texts, 0.1), wanted, tolerance=1e-9),
+        names=near(zero_shot_probabilities(images, texts, 0.1), expected, tolerance=1e-9),
         shifted=near(
             zero_shot_probabilities(np.ones((2, 1)), np.array([[900.0], [901.0]]), 1.0),
             np.tile(special.softmax([0.0, 1.0]), (2, 1)),
@@ -102,9 +102,9 @@ def ratings_by_hand(seed: int) -> Verdict:
         model.user_bias.copy_(torch.arange(400) / 10)
         model.item_bias.copy_(torch.arange(300) / -7)
     users, items = model.users.detach().numpy(), model.items.detach().numpy()
-    wanted = [users[3] @ items[7] + 0.3 - 1.0, users[9] @ items[0] + 0.9]
+    expected = [users[3] @ items[7] + 0.3 - 1.0, users[9] @ items[0] + 0.9]
     return every(
-        ratings=near(model(torch.tensor([3, 9]), torch.tensor([7, 0])).detach().numpy(), wanted, tolerance=1e-5),
+        ratings=near(model(torch.tensor([3, 9]), torch.tensor([7, 0])).detach().numpy(), expected, tolerance=1e-5),
         users=plausible(stats.kstest(users.ravel() / 0.3, "norm").pvalue),
         items=plausible(stats.kstest(items.ravel() / 0.3, "norm").pvalue),
     )

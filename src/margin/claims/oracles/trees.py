@@ -61,13 +61,13 @@ def gains_of_tables(seed: int) -> Verdict:
     tables[3, 0] += 1
     gains = gain_of_counts(tables, missing)
     nothing = gain_of_counts(np.zeros((2, 3)), 0.0)
-    wanted = np.array([gain_and_ratio(table, m) for table, m in zip(tables, missing)]).T
+    expected = np.array([gain_and_ratio(table, m) for table, m in zip(tables, missing)]).T
     return every(
-        gain=near(gains[0], wanted[0], tolerance=1e-10),
-        ratio=near(gains[1], wanted[1], tolerance=1e-10),
+        gain=near(gains[0], expected[0], tolerance=1e-10),
+        ratio=near(gains[1], expected[1], tolerance=1e-10),
         nothing=near(nothing, (0.0, 0.0), tolerance=0.0),
-        single=near(ours.information_gain(*_rows_of(tables[0])), wanted[0][0], tolerance=1e-10),
-        single_ratio=near(ours.gain_ratio(*_rows_of(tables[0])), wanted[1][0], tolerance=1e-10),
+        single=near(ours.information_gain(*_rows_of(tables[0])), expected[0][0], tolerance=1e-10),
+        single_ratio=near(ours.gain_ratio(*_rows_of(tables[0])), expected[1][0], tolerance=1e-10),
     )
 
 
@@ -82,7 +82,7 @@ def _rows_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def first_questions(seed: int) -> Verdict:
     """At the root: the best ratio among columns whose gain is at least the mean, columns of many values not counted."""
     rng = np.random.default_rng(seed)
-    root_features, wanted, values = [], [], []
+    root_features, expected, values = [], [], []
     for _ in range(40):
         y = rng.integers(0, 2, size=20)
         sizes = rng.permutation([2, 3, 5, 7, 8])
@@ -102,9 +102,9 @@ def first_questions(seed: int) -> Verdict:
         model = ours.C45(confidence=None, min_samples_leaf=0.1, max_depth=1).fit(X.astype(object), y, weights)
         if first - second > 1e-9 and np.abs(scores[:, 0] - mean).min() > 1e-9:
             root_features.append(int(model.tree_["feature"][0]))
-            wanted.append(int(ratio.argmax()))
-            values.append(abs(model.tree_["gain"][0] - scores[wanted[-1], 0]))
-    return every(asked=equal(root_features, wanted), gain=near(max(values), 0.0, tolerance=1e-9))
+            expected.append(int(ratio.argmax()))
+            values.append(abs(model.tree_["gain"][0] - scores[expected[-1], 0]))
+    return every(asked=equal(root_features, expected), gain=near(max(values), 0.0, tolerance=1e-9))
 
 
 @oracle("margin.trees.GradientBoostingClassifier")
@@ -118,13 +118,13 @@ def first_round_of_boosting(seed: int) -> Verdict:
     start = np.log(prior) - np.log(prior).mean()
     gaps = raised - raised.mean(axis=1, keepdims=True) - start
     leaves = model.apply(X)[:, 0]
-    wanted = np.empty((90, 3))
+    expected = np.empty((90, 3))
     for k in range(3):
         for leaf in np.unique(leaves[:, k]):
             inside = leaves[:, k] == leaf
             residuals = (y[inside] == k) - prior[k]
-            wanted[inside, k] = 0.3 * 2 / 3 * residuals.sum() / (prior[k] * (1 - prior[k]) * inside.sum())
-    wanted -= wanted.mean(axis=1, keepdims=True)
+            expected[inside, k] = 0.3 * 2 / 3 * residuals.sum() / (prior[k] * (1 - prior[k]) * inside.sum())
+    expected -= expected.mean(axis=1, keepdims=True)
     proba = np.exp(raised) / np.exp(raised).sum(axis=1, keepdims=True)
     begun: dict[str, Verdict] = {}
     for name, table, labels in (("three", X, y), ("two", X[y < 2], y[y < 2])):
@@ -140,7 +140,7 @@ def first_round_of_boosting(seed: int) -> Verdict:
             begun["exponential"] = near(halved, raw / 2, tolerance=1e-6)
     return every(
         **begun,
-        raised=near(gaps, wanted, tolerance=1e-6),
+        raised=near(gaps, expected, tolerance=1e-6),
         proba=near(model.predict_proba(X), proba, tolerance=1e-9),
         said=equal(model.predict(X).tolist(), proba.argmax(axis=1).tolist()),
         score=near(model.score(X, y), np.mean(proba.argmax(axis=1) == y), tolerance=1e-12),

@@ -33,9 +33,9 @@ def gains_of_masks(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     image, shape, cutoff = rng.random((12, 9)), (12, 9), 0.23
     u = np.sqrt(np.fft.fftfreq(12)[:, None] ** 2 + np.fft.fftfreq(9) ** 2) / cutoff
-    wanted = {"gaussian": 2 ** (-(u**2) / 2), "butterworth": (1 + u**3) ** -0.5}
+    masks = {"gaussian": 2 ** (-(u**2) / 2), "butterworth": (1 + u**3) ** -0.5}
     parts: dict[str, Verdict] = {}
-    for kind, mask in wanted.items():
+    for kind, mask in masks.items():
         parts[kind] = near(low_pass_mask(shape, cutoff, kind, 1.5), mask, tolerance=1e-12)
         left = image - np.real(np.fft.ifft2(np.fft.fft2(image) * mask))
         parts[f"{kind}_high"] = near(high_pass(image, cutoff, kind, 1.5), left, tolerance=1e-10)
@@ -48,7 +48,7 @@ def gradients_pixel_by_pixel(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     images, (tall, wide), bins = rng.random((2, 3, 11, 14)), (5, 4), 7
     rows, columns = image_gradients(images)
-    wanted = np.zeros((2, 2, 3, bins))
+    expected = np.zeros((2, 2, 3, bins))
     for n in range(2):
         for i in range(tall * 2):
             for j in range(wide * 3):
@@ -57,8 +57,8 @@ def gradients_pixel_by_pixel(seed: int) -> Verdict:
                 at = (np.degrees(np.arctan2(dy, dx)) % 180) / (180 / bins) - 0.5
                 low = int(np.floor(at))
                 for b, part in ((low, 1 - (at - low)), (low + 1, at - low)):
-                    wanted[n, i // tall, j // wide, b % bins] += np.hypot(dy, dx) * part / (tall * wide)
-    blocks = np.array([[np.moveaxis(wanted[n, :, k : k + 2], 2, 0).ravel() for k in range(2)] for n in range(2)])
+                    expected[n, i // tall, j // wide, b % bins] += np.hypot(dy, dx) * part / (tall * wide)
+    blocks = np.array([[np.moveaxis(expected[n, :, k : k + 2], 2, 0).ravel() for k in range(2)] for n in range(2)])
     blocks = np.minimum(blocks / np.linalg.norm(blocks, axis=-1, keepdims=True), 0.2)
     blocks = blocks / np.linalg.norm(blocks, axis=-1, keepdims=True)
     a = rng.normal(size=(6, 4))
@@ -67,7 +67,7 @@ def gradients_pixel_by_pixel(seed: int) -> Verdict:
     pairs = [(i, int(row.argmin())) for i, row in enumerate(gaps)
              if np.sort(row)[0] < 0.6 * np.sort(row)[1] and gaps[:, row.argmin()].argmin() == i]  # fmt: skip
     return every(
-        cells=near(cell_histograms(images, (tall, wide), bins), wanted, tolerance=1e-10),
+        cells=near(cell_histograms(images, (tall, wide), bins), expected, tolerance=1e-10),
         blocks=near(hog(images, (tall, wide), bins, (2, 2)).reshape(2, 2, -1), blocks, tolerance=1e-3),
         pairs=equal(match_descriptors(a, others, 0.6).tolist(), [list(pair) for pair in pairs]),
         none=equal(len(match_descriptors(a, others[:1])), 0),

@@ -57,8 +57,8 @@ def losses_reduce_as_none_mean_or_sum(seed: int) -> Verdict:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # torch means to change what its mean divergence divides by
             expected = [theirs(*arguments, reduction=how) for how in ("none", "mean", "sum")]
-        for how, reduced, wanted in zip(("none", "mean", "sum"), (none, mean, total), expected):
-            parts[f"{name}_{how}"] = near(reduced.numpy(), wanted.numpy(), tolerance=1e-12)
+        for how, reduced, of_torch in zip(("none", "mean", "sum"), (none, mean, total), expected):
+            parts[f"{name}_{how}"] = near(reduced.numpy(), of_torch.numpy(), tolerance=1e-12)
         parts[f"{name}_counts"] = near(float(mean) * none.numel(), float(total), tolerance=1e-9)
         parts[f"{name}_default"] = near(float(ours(*arguments)), float(mean), tolerance=0.0)
     a, b = cases(seed)["squared"][2]

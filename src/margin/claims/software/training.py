@@ -126,10 +126,10 @@ def replicas_in_processes_add_up_to_one_gradient(seed: int) -> Verdict:
     x, y = torch.from_numpy(rng.normal(size=(5, 3))).float(), torch.from_numpy(rng.integers(0, 2, 5))
     net = build(lambda: MLP([3, 4, 2]), seed)
     single = functional.cross_entropy(net(x), y)
-    wanted = torch.autograd.grad(single, list(net.parameters()))
+    expected = torch.autograd.grad(single, list(net.parameters()))
 
     def gap(gradients: Any) -> float:
-        return max(float((summed - exact).abs().max()) for summed, exact in zip(gradients, wanted))
+        return max(float((summed - exact).abs().max()) for summed, exact in zip(gradients, expected))
 
     value = data_parallel(net, functional.cross_entropy, x, y, n_workers=2)
     pieces = list(zip(x.tensor_split(2), y.tensor_split(2)))  # of 3 and 2 rows

@@ -23,14 +23,14 @@ def independent_features_by_bayes_rule() -> Verdict:
     rows, labels = np.array([[2, 0, 1], [0, 1, 0], [0, 3, 1], [1, 0, 2]]), np.array([0, 0, 1, 1])
     # Counts by hand with one added to each: class 0 has (2, 1, 1) of 4, rows with the feature (1, 1, 1) of 2.
     words = MultinomialNB().fit(rows, labels).feature_log_prob_[0]
-    there = BernoulliNB().fit(rows, labels).predict_joint_log_proba([[1, 1, 1]])[0, 0]
+    log_joint = BernoulliNB().fit(rows, labels).predict_joint_log_proba([[1, 1, 1]])[0, 0]
     kinds = CategoricalNB().fit(rows[:, :1], labels)  # class 0 has 2 and 0, class 1 has 0 and 1
     bayes = GaussianNB(var_smoothing=0).fit(X, y)
     agree = [np.mean(KNeighborsClassifier(k).fit(X, y).predict(X) == bayes.predict(X)) for k in (1, 5, 15)]
     truth = every(
         gaussian=near(bayes.predict_proba(X), joint / joint.sum(axis=1, keepdims=True), tolerance=1e-10),
         multinomial=near(np.exp(words), np.array([3, 2, 2]) / 7, tolerance=1e-12),
-        bernoulli=near(there, np.log(0.5 * 0.5**3), tolerance=1e-12),
+        bernoulli=near(log_joint, np.log(0.5 * 0.5**3), tolerance=1e-12),
         # Of the first column, one added to each of three categories: 0 is as likely in both, 2 twice in class 0.
         categorical=near(kinds.predict_proba([[0]])[0], np.array([2 / 5, 2 / 5]) / (4 / 5), tolerance=1e-12),
         rarer=near(kinds.predict_proba([[2]])[0], np.array([2, 1]) / 3, tolerance=1e-12),

@@ -44,8 +44,8 @@ def a_query_finds_the_value_of_its_key(seed: int) -> Verdict:
     q = qkv(x, weights, biases).queries
     by_token = torch.stack([biases[0] + weights[0] @ x[n] for n in range(5)])
     keys = 20.0 * torch.eye(6, dtype=torch.float64)
-    wanted = int(np.random.default_rng(seed).integers(6))
-    attended = attention(keys[wanted : wanted + 1], keys, torch.arange(6.0, dtype=torch.float64)[:, None])
+    key = int(np.random.default_rng(seed).integers(6))
+    attended = attention(keys[key : key + 1], keys, torch.arange(6.0, dtype=torch.float64)[:, None])
     # Output 1 asks with token 1: changing token 1 must change its query, not its key alone.
     moved = x.clone()
     moved[1] += 1.0
@@ -53,8 +53,8 @@ def a_query_finds_the_value_of_its_key(seed: int) -> Verdict:
     truth = every(
         query_from_its_own_token=near(q.numpy(), by_token.numpy(), tolerance=1e-12),
         other_queries_stay=equal(gap(swapped.queries[[0, 2, 3, 4]], q[[0, 2, 3, 4]]), 0.0),
-        lookup=above(float(attended.weights[0, wanted]), 0.99),
-        value=near(float(attended.output), wanted, tolerance=0.05),
+        lookup=above(float(attended.weights[0, key]), 0.99),
+        value=near(float(attended.output), key, tolerance=0.05),
     )
     return corrected(truth, query_from_the_other_token=equal(gap(swapped.queries[1], q[1]), 0.0))
 

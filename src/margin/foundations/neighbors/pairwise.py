@@ -72,7 +72,7 @@ def nan_euclidean(queries: np.ndarray, points: np.ndarray) -> np.ndarray:
     known = ~np.isnan(queries), ~np.isnan(points)
     shared = known[0].astype(float) @ known[1].T.astype(float)
     center = np.where(known[1].any(axis=0), np.nansum(points, axis=0) / np.maximum(known[1].sum(axis=0), 1), 0.0)
-    a, b = (np.where(there, rows - center, 0.0) for there, rows in zip(known, (queries, points)))
+    a, b = (np.where(known_entries, rows - center, 0.0) for known_entries, rows in zip(known, (queries, points)))
     squares = a**2 @ known[1].T + known[0] @ (b**2).T - 2 * a @ b.T
     with np.errstate(invalid="ignore", divide="ignore"):  # rows without a common column have no distance: NaN
         return np.sqrt(np.maximum(squares, 0.0) * (queries.shape[1] / shared))

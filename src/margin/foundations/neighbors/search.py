@@ -1,6 +1,6 @@
 """Exact nearest neighbors: candidates from a fast filter, judged by exact distances, with proof that none is missing.
 
-A filter (matrix products in single precision, or a k-d tree) proposes a few more points than are asked for and gives a
+A filter (matrix products in single precision, or a k-d tree) proposes a few more points than requested and gives a
 lower bound on the power of all others. Powers of the candidates are then summed in double precision in one fixed
 order. If the last neighbor wanted is strictly below the bound, nothing was missed; otherwise every point in the ball
 through it is looked at. So the answer depends neither on the filter nor on blocks or threads, and equal distances are
@@ -112,7 +112,7 @@ class NeighborIndex:
             m = min(k + SPARE["tree"], len(self.points))
             return self._judged(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
         if not self._compiled(len(queries) * len(self.points), self._scan_work(k)):
-            with np.errstate(over="ignore"):  # an infinite power is told below
+            with np.errstate(over="ignore"):  # an infinite power is checked below
                 return scan_reference.scan(self._by_column, queries, k, self.exponent)
         if self.exponent == 2.0:
             m = min(k + SPARE["filter"], len(self.points))

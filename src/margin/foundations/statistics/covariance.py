@@ -1,4 +1,4 @@
-r"""Variance, covariance and correlation of samples, with the divisor :math:`n - \mathrm{ddof}` said aloud.
+r"""Variance, covariance and correlation of samples, with the divisor :math:`n - \mathrm{ddof}` made explicit.
 
 The population quantity is an expectation; a sample gives an estimate of it. ``ddof=0`` is the mean of the
 products of deviations, ``ddof=1`` the unbiased estimate.

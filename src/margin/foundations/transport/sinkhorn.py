@@ -68,7 +68,7 @@ class Sinkhorn:
         self._sweeps = _Sweeps(self.a[self._rows], matched, inner, self.reg)
 
     def iterate(self, max_iter: int) -> Iterator[Record]:
-        """Sweep until told to stop; ``marginal_error`` is the L1 distance of the column sums from ``b``."""
+        """One record per sweep; ``marginal_error`` is the L1 distance of the column sums from ``b``."""
         for iteration in range(1, max_iter + 1):
             error = self._sweeps.sweep()
             yield Record(iteration, {"marginal_error": error}, total=max_iter)

@@ -55,7 +55,7 @@ def starts_at_zero(layer: nn.Linear | nn.Conv2d) -> nn.Linear | nn.Conv2d:
 
 
 class MLPDenoiser(nn.Module):
-    """Fully connected layers for rows of a table; every layer is told the level of the noise."""
+    """Fully connected layers for rows of a table; every layer is conditioned on the level of the noise."""
 
     def __init__(self, n_features: int, hidden: Sequence[int], n_classes: int = 0, embedding: int = 64):
         super().__init__()

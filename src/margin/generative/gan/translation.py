@@ -175,8 +175,8 @@ class CycleTranslation(_Translation):
         """Rows of the second domain as rows of the first."""
         return self._mapped("back", B, self._of_b, self._of_a)
 
-    def _mapped(self, name: str, rows: np.ndarray, there: Scaling, back: Scaling) -> np.ndarray:
-        seen = torch.from_numpy(self._seen(np.asarray(rows, dtype=np.float32), there))
+    def _mapped(self, name: str, rows: np.ndarray, scaling: Scaling, back: Scaling) -> np.ndarray:
+        seen = torch.from_numpy(self._seen(np.asarray(rows, dtype=np.float32), scaling))
         with torch.no_grad():
             return back.undo(self.maps.get_submodule(name)(seen).flatten(1).numpy())
 

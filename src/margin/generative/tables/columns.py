@@ -42,17 +42,17 @@ def learn_column(column: np.ndarray) -> ColumnCode:
         return ColumnCode("category", nothing, nothing, labels, bool(absent.any()), False)
     numbers = column.astype(np.float64)
     absent = np.isnan(numbers)
-    there = np.sort(numbers[~absent])
-    if not len(there):
+    present = np.sort(numbers[~absent])
+    if not len(present):
         raise ValueError("learn_column: a column of numbers must have at least one value that is not missing.")
-    distinct, counts = np.unique(there, return_counts=True)
+    distinct, counts = np.unique(present, return_counts=True)
     integer = bool(np.all(distinct == np.round(distinct)))
     if len(distinct) <= FEW_VALUES:
-        return ColumnCode("steps", distinct, np.cumsum(counts) / len(there), [], bool(absent.any()), integer)
+        return ColumnCode("steps", distinct, np.cumsum(counts) / len(present), [], bool(absent.any()), integer)
     # Between the middles of the first and of the last row, which have half a row's probability outside.
-    n = min(MOST_QUANTILES, len(there))
+    n = min(MOST_QUANTILES, len(present))
     levels = (np.arange(n) + 0.5) / n
-    return ColumnCode("number", np.quantile(there, levels, method="hazen"), levels, [], bool(absent.any()), integer)
+    return ColumnCode("number", np.quantile(present, levels, method="hazen"), levels, [], bool(absent.any()), integer)
 
 
 def width(code: ColumnCode) -> int:

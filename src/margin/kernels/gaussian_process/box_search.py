@@ -50,17 +50,17 @@ def search_in_box(
                 break
             curvature = None  # what was learned misled: start again along the gradient
             continue
-        step, value_there, gradient_there = accepted
+        step, next_value, next_gradient = accepted
         if not step.any():  # shorter than the spacing of numbers: nothing is left to find, and nothing to learn from
             break
-        curvature = _learn(curvature, step, gradient_there - gradient)
-        fell = value - value_there
-        x, value, gradient = np.clip(x + step, low, high), value_there, gradient_there
+        curvature = _learn(curvature, step, next_gradient - gradient)
+        fell = value - next_value
+        x, value, gradient = np.clip(x + step, low, high), next_value, next_gradient
     return curvature
 
 
 class BoxSearch:
-    """A search that is asked for its next ``point`` and told what was found there; ``best_*`` remembers the least."""
+    """An ask-and-tell search: it gives its next ``point`` and takes the value there; ``best_*`` is the least so far."""
 
     def __init__(
         self, start: Floats, bounds: Floats, *, tol: float, max_evaluations: int, curvature: Floats | None = None
@@ -96,7 +96,7 @@ class BoxSearch:
         return {"values": np.array(self.values), "gradients": gradients}
 
     def replay(self, state: dict[str, Any]) -> BoxSearch:
-        """Live through what an earlier search was told."""
+        """Repeat an earlier search from the values it was given."""
         for value, gradient in zip(state["values"], state["gradients"]):
             self.tell(float(value), gradient)
         return self
@@ -130,24 +130,24 @@ def _along(
     for _ in range(PROBES):
         step = np.clip(x + alpha * direction, low, high) - x
         slope = float(gradient @ step)
-        there, gradient_there = yield x + step
-        if not there <= value + SUFFICIENT * slope:  # also when it is not a number
+        trial_value, trial_gradient = yield x + step
+        if not trial_value <= value + SUFFICIENT * slope:  # also when it is not a number
             longest = alpha
-            alpha = _between(shortest, alpha, value, slope, there, accepted)
+            alpha = _between(shortest, alpha, value, slope, trial_value, accepted)
             continue
-        accepted = step, there, gradient_there
+        accepted = step, trial_value, trial_gradient
         bounded = np.abs(alpha * direction).max() >= LONGEST or not np.array_equal(step, alpha * direction)
-        if float(gradient_there @ step) >= STEEP * slope or bounded or np.isfinite(longest):
+        if float(trial_gradient @ step) >= STEEP * slope or bounded or np.isfinite(longest):
             break
         shortest, alpha = alpha, min(4 * alpha, LONGEST / float(np.abs(direction).max()))
     return accepted
 
 
-def _between(shortest: float, alpha: float, value: float, slope: float, there: float, accepted: Any) -> float:
+def _between(shortest: float, alpha: float, value: float, slope: float, trial_value: float, accepted: Any) -> float:
     """A shorter step: the least point of the parabola through both ends, kept away from them."""
-    if accepted is not None or not np.isfinite(there):
+    if accepted is not None or not np.isfinite(trial_value):
         return shortest + 0.3 * (alpha - shortest)
-    curve = there - value - slope
+    curve = trial_value - value - slope
     fraction = -slope / (2 * curve) if curve > 0 else 0.5
     return alpha * float(np.clip(fraction, 0.1, 0.5))
 

@@ -13,7 +13,7 @@ __all__ = ["FunctionRestarts", "restarts_for"]
 
 
 class FunctionRestarts(Restarts):
-    """``optimizer(objective, start, bounds=bounds)`` from every start; what is asked for is the point where it ended.
+    """``optimizer(objective, start, bounds=bounds)`` from every start; only the point where it ended is used.
 
     ``objective(theta, eval_gradient=True)`` is minus the log marginal likelihood, with its gradient or alone;
     ``evaluate`` gives both at an :class:`EvaluationRequest`.

@@ -55,7 +55,7 @@ def plan_searches(
 
 
 class Restarts:
-    """The running searches: which one, what each was told, and the best of them."""
+    """The running searches: which one, the values each was given, and the best of them."""
 
     def __init__(self, plan: SearchPlan, bounds: Floats, n: int, *, tol: float, max_iter: int):
         self.plan, self.bounds, self.n, self.tol, self.max_iter = plan, bounds, n, tol, max_iter

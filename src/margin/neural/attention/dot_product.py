@@ -115,7 +115,7 @@ def attention(
 
     ``q`` is (..., n, d_k), ``k`` (..., m, d_k), ``v`` (..., m, d_v). ``mask`` is True where a query may look;
     ``causal`` hides what comes later; ``bias`` is added to the scores, for relative positions. ``scale`` is
-    :math:`1/\sqrt{d_k}` unless told.
+    :math:`1/\sqrt{d_k}` by default.
 
     >>> keys = torch.eye(3) * 30.0  # a lookup: the query equals the second key
     >>> output, weights = attention(keys[1:2], keys, torch.tensor([[1.0], [2.0], [3.0]]))

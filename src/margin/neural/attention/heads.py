@@ -168,7 +168,7 @@ class MultiHeadAttention(nn.Module):
         return (parts if norm is None else norm(parts)).transpose(-3, -2)
 
     def _visible(self, q: Tensor, k: Tensor, causal: bool, mask: Tensor | None) -> Tensor | None:
-        """All that is asked of the mask in one, or None where every query sees every key."""
+        """All masks combined into one, or None where every query sees every key."""
         n, m = q.shape[-2], k.shape[-2]
         if self.window is not None:
             near = window_mask(n, self.window, m, causal=causal, device=q.device)

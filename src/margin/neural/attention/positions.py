@@ -1,7 +1,7 @@
 r"""Where a token stands: codes that are added to its embedding, :math:`X' = X + P`.
 
-Attention treats its inputs as a set, so order must be told. The sinusoidal code is the one without parameters; the raw
-index, the index divided by the length and the binary digits are here to show what it avoids.
+Attention treats its inputs as a set, so their order must be encoded. The sinusoidal code is the one without parameters;
+the raw index, the index divided by the length and the binary digits are here to show what it avoids.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def conv_output_size(size: int, kernel: int, padding: int = 0, stride: int = 1, 
 
 
 def pool_output_size(size: int, window: int, stride: int | None = None) -> int:
-    """Windows along one side, ``stride`` apart (their own width unless told); the number of channels stays.
+    """Windows along one side, ``stride`` apart (their own width by default); the number of channels stays.
 
     >>> pool_output_size(4, 2), pool_output_size(55, 3, 2)
     (2, 27)

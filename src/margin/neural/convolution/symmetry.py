@@ -29,5 +29,5 @@ def invariance_error(f: Function, t: Function, x: np.ndarray) -> float:
 
 
 def equivariance_error(f: Function, t: Function, x: np.ndarray, after: Function | None = None) -> float:
-    """Largest difference between transforming before and ``after`` (as ``t`` does, unless told otherwise)."""
+    """Largest difference between transforming before and ``after`` (``t`` itself by default)."""
     return float(np.abs(f(t(x)) - (after or t)(f(x))).max())

@@ -128,9 +128,9 @@ class SequenceEstimator(NeuralEstimator):
             if {**network, "truncation": None} != {**self.network_, "truncation": None}:
                 raise ValueError(f"{type(self).__name__}: warm_start must go on with the same network and outputs.")
         else:
-            there = ~np.isnan(series[:, :, 0])
-            steps = np.repeat(weight, there.sum(axis=1))
-            self.center_, self.scale_ = Scaling.of(series[there], steps) if self.standardize else Scaling.none(channels)
+            mask = ~np.isnan(series[:, :, 0])
+            steps = np.repeat(weight, mask.sum(axis=1))
+            self.center_, self.scale_ = Scaling.of(series[mask], steps) if self.standardize else Scaling.none(channels)
         self.network_ = network
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:

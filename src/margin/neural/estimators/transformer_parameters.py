@@ -37,7 +37,7 @@ class BlockParameters(Declared):
     )
 
     def _config(self, **fixed: Any) -> TransformerConfig:
-        """The blocks that the parameters describe; a wrong combination is told in the name of the estimator."""
+        """The blocks that the parameters describe; the error for a wrong combination names the estimator."""
         names = TransformerConfig.__dataclass_fields__.keys() & parameters_of(type(self)).keys() - fixed.keys()
         chosen = {name: getattr(self, name) for name in names} | fixed
         try:

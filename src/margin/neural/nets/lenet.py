@@ -43,7 +43,7 @@ def alexnet(
     groups: int = 1,
     padding: int = 0,
 ) -> nn.Sequential:
-    """Five convolutions and three dense layers, the first two behind dropout (0.5 unless told).
+    """Five convolutions and three dense layers, the first two behind dropout (0.5 by default).
 
     ``groups`` 2 cuts the second, fourth and fifth convolution in halves, as the two processors of the paper did. Images
     below 64 pixels begin with a convolution of 3 x 3 in place of 11 x 11 with stride 4.

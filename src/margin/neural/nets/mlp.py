@@ -100,7 +100,7 @@ class MLP(nn.Module):
 
 
 class TwoClassMLP(MLP):
-    r"""A perceptron with one output z that speaks for two classes as (0, z): their softmax is :math:`\sigma(z)`.
+    r"""A perceptron with one output z, the logits (0, z) of two classes: their softmax is :math:`\sigma(z)`.
 
     Two outputs would say the same twice, and an optimizer that moves each of them moves their difference twice as far.
 

@@ -19,23 +19,25 @@ __all__ = ["TaggingNetwork", "chain_log_likelihood"]
 
 
 def chain_log_likelihood(
-    scores: Tensor, tags: Tensor, there: Tensor, first: Tensor, between: Tensor, last: Tensor
+    scores: Tensor, tags: Tensor, mask: Tensor, first: Tensor, between: Tensor, last: Tensor
 ) -> Tensor:
-    """Log-probability of the tags (N, T) of every sentence from the scores (N, T, K) of its words, those ``there``.
+    """Log-probability of the tags (N, T) of every sentence from the scores (N, T, K) of its words.
 
-    >>> scores, there = torch.zeros(1, 3, 2), torch.tensor([[True, True, False]])
+    ``mask`` (N, T) is False at padding.
+
+    >>> scores, mask = torch.zeros(1, 3, 2), torch.tensor([[True, True, False]])
     >>> chain = torch.zeros(2), torch.zeros(2, 2), torch.zeros(2)
-    >>> chain_log_likelihood(scores, torch.tensor([[0, 1, 0]]), there, *chain).exp()  # one of four sequences
+    >>> chain_log_likelihood(scores, torch.tensor([[0, 1, 0]]), mask, *chain).exp()  # one of four sequences
     tensor([0.2500])
     """
-    ends = there.sum(dim=1) - 1
-    gold = scores.gather(2, tags[..., None])[..., 0].where(there, 0.0).sum(dim=1)
-    steps = between[tags[:, :-1], tags[:, 1:]].where(there[:, 1:], 0.0).sum(dim=1)
+    ends = mask.sum(dim=1) - 1
+    gold = scores.gather(2, tags[..., None])[..., 0].where(mask, 0.0).sum(dim=1)
+    steps = between[tags[:, :-1], tags[:, 1:]].where(mask[:, 1:], 0.0).sum(dim=1)
     gold = gold + steps + first[tags[:, 0]] + last[tags.gather(1, ends[:, None])[:, 0]]
     forward = first + scores[:, 0]
     for t in range(1, scores.shape[1]):
         onward = torch.logsumexp(forward[:, :, None] + between, dim=1) + scores[:, t]
-        forward = torch.where(there[:, t, None], onward, forward)
+        forward = torch.where(mask[:, t, None], onward, forward)
     return gold - torch.logsumexp(forward + last, dim=1)
 
 
@@ -78,8 +80,8 @@ class TaggingNetwork(nn.Module):
 
     def losses(self, ids: Tensor, outlines: Tensor, tags: Tensor) -> Tensor:
         """Negative log-probability of the tags of every sentence."""
-        scores, there = self(ids, outlines), ids != PADDING
+        scores, mask = self(ids, outlines), ids != PADDING
         if self.chain:
-            return -chain_log_likelihood(scores, tags, there, self.first, self.between, self.last)
+            return -chain_log_likelihood(scores, tags, mask, self.first, self.between, self.last)
         log_p = scores.log_softmax(dim=-1).gather(2, tags[..., None])[..., 0]
-        return -log_p.where(there, 0.0).sum(dim=1)
+        return -log_p.where(mask, 0.0).sum(dim=1)

@@ -28,13 +28,13 @@ DEVIATION = 0.1  # of the initial vectors of tokens
 TEXT_ARCHITECTURES = ("bag-of-words", "cnn", "rnn", "transformer")
 
 
-def mean_of_tokens(states: Tensor, there: Tensor) -> Tensor:
-    """(N, T, d) vectors to (N, d): the mean over the tokens that are there.
+def mean_of_tokens(states: Tensor, mask: Tensor) -> Tensor:
+    """(N, T, d) vectors to (N, d): the mean over the tokens where ``mask`` is True.
 
     >>> mean_of_tokens(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]]))
     tensor([[2.]])
     """
-    weights = there.to(states.dtype)
+    weights = mask.to(states.dtype)
     return torch.einsum("ntd,nt->nd", states, weights) / weights.sum(dim=1, keepdim=True).clamp(min=1)
 
 
@@ -83,14 +83,14 @@ class TokenEncoder(nn.Module):
 
     def forward(self, ids: Tensor, extra: Tensor | None = None) -> Tensor:
         """The vectors; ``extra`` (N, T, d_model) is added to those of the tokens before the encoder."""
-        there = ids != PADDING
+        mask = ids != PADDING
         x = self.embedding(ids) if extra is None else self.embedding(ids) + extra
         if self.architecture == "cnn":
-            return self._convolved(x) * there[..., None]
+            return self._convolved(x) * mask[..., None]
         if self.architecture == "rnn":
-            return self._recurrent(x, there.sum(dim=1))
+            return self._recurrent(x, mask.sum(dim=1))
         if self.architecture == "transformer":
-            out: Tensor = self.stack(x, mask=padding_mask(there.sum(dim=1), ids.shape[1]))
+            out: Tensor = self.stack(x, mask=padding_mask(mask.sum(dim=1), ids.shape[1]))
             return out
         return x
 

@@ -37,7 +37,7 @@ def vgg(
     dropout: float | None = None,
     units: int = 4096,
 ) -> nn.Sequential:
-    """The blocks and three dense layers, the first two of ``units`` units behind dropout (0.5 unless told).
+    """The blocks and three dense layers, the first two of ``units`` units behind dropout (0.5 by default).
 
     >>> import torch
     >>> with torch.device("meta"):

@@ -43,7 +43,7 @@ class Adversarial(Step):
     """Every player in turn lowers its own loss; gradients reach the weights of the player whose turn it is.
 
     Measured terms are named ``<player>_<term>``. The last player's network is the result, as an exponential
-    ``average`` of its weights if one is asked for.
+    ``average`` of its weights if one is requested.
     """
 
     def __init__(self, players: Sequence[Player], *, seed: int = 0, average: float | None = None):

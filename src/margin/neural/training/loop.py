@@ -191,7 +191,7 @@ class Training:
 
 
 def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Iterator[Record]:
-    """Run until the plan is done or its stopping says so, yielding records; ``stop`` is asked after every step.
+    """Run until the plan is done or its stopping says so, yielding records; ``stop`` is checked after every step.
 
     A training that was asked to stop is not finished: it says a last record and can be continued.
     """

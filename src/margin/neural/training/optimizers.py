@@ -121,7 +121,7 @@ def load_slots(optimizers: Sequence[Optimizer], named: Iterable[tuple[str, Tenso
         name, slot = key.rsplit(":", 1)
         tensor = torch.from_numpy(np.array(value))
         parameter = tensors[name]
-        if slot != "step":  # Adam counts its steps on the CPU unless it is told otherwise
+        if slot != "step":  # Adam counts its steps on the CPU by default
             # A fused update walks through memory, so a slot must have the strides of its parameter.
             tensor = torch.empty_like(parameter, dtype=tensor.dtype).copy_(tensor)
         owners[id(parameter)].state[parameter][slot] = tensor

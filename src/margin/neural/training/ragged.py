@@ -52,7 +52,7 @@ class RaggedRows(Rows):
     def of(
         cls, flat: Sequence[np.ndarray], starts: np.ndarray, *arrays: np.ndarray, weight: np.ndarray | None = None
     ) -> RaggedRows:
-        """Rows over NumPy arrays, each of weight 1 unless told."""
+        """Rows over NumPy arrays, each of weight 1 by default."""
         equal = weight is None or bool(np.all(weight == 1))
         weights = np.ones(len(starts) - 1) if weight is None else np.array(weight)
         return cls(
@@ -74,9 +74,9 @@ class RaggedRows(Rows):
         rows = torch.arange(len(self))[index] if isinstance(index, slice) else index
         begin, lengths = self.starts[rows], self.lengths[rows]
         steps = torch.arange(int(lengths.max()))
-        there = steps < lengths[:, None]
-        entries = (begin[:, None] + steps).where(there, 0)
-        padded = (tensor[entries].where(there, 0) for tensor in self.flat)
+        mask = steps < lengths[:, None]
+        entries = (begin[:, None] + steps).where(mask, 0)
+        padded = (tensor[entries].where(mask, 0) for tensor in self.flat)
         weight = self.weight[rows]
         mass = float(len(rows)) if self.equal else weight.sum()
         return Batch((*padded, *(tensor[rows] for tensor in self.tensors)), weight, mass)

@@ -54,7 +54,7 @@ class TensorRows(Rows):
 
     @classmethod
     def of(cls, *arrays: np.ndarray, weight: np.ndarray | None = None) -> TensorRows:
-        """Rows over NumPy arrays, each of weight 1 unless told; weights get the precision of the first array."""
+        """Rows over NumPy arrays, each of weight 1 by default; weights get the precision of the first array."""
         tensors = tuple(torch.from_numpy(np.require(array, requirements=["C", "W"])) for array in arrays)
         return cls(tensors, *_weights(weight, len(tensors[0]), _floating(tensors[0].dtype)))
 

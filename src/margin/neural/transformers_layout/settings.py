@@ -138,7 +138,7 @@ def _vit(settings: Settings) -> ViT:
 
 
 def described(module: nn.Module) -> dict[str, Any]:
-    """What ``config.json`` says of a network of ours that transformers can build too."""
+    """The ``config.json`` of a network of ours that transformers can build too."""
     kind = model_type_of(module)
     config: TransformerConfig = module.stack.blocks[0].config  # type: ignore[union-attr, index]
     _check_plain(kind, config)
@@ -177,7 +177,7 @@ def described(module: nn.Module) -> dict[str, Any]:
 
 
 def _check_plain(kind: str, config: TransformerConfig) -> None:
-    wanted = {
+    supported = {
         "norm": "layer",
         "bias": True,
         "feed_forward": "mlp",
@@ -186,7 +186,7 @@ def _check_plain(kind: str, config: TransformerConfig) -> None:
         "position": "none" if kind == "vit" else "learned",
         "norm_first": kind != "bert",
     }
-    for name, value in wanted.items():
+    for name, value in supported.items():
         got = getattr(config, name)
         if got != value:
             raise ValueError(f"save_transformers: {name} must be {value!r} for {kind} of transformers; got {got!r}.")

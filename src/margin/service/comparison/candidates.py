@@ -51,7 +51,7 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
         if row.name in left_out:
             continue
         given = settings.get(row.name, {})
-        # A model of images takes the pixels as they are, and is told their shape.
+        # A model of images takes the pixels as they are, and their shape as a parameter.
         shape = {"image_shape": source.image_shape} if row.entry.data == "images" else {}
         make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
         settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
@@ -80,13 +80,13 @@ def settings_tried(n_settings: int) -> str:
     return f"{n_settings} settings tried"
 
 
-def names_of(wanted: Sequence[str], known: Mapping[str, Any], task: str) -> set[str]:
-    """Rows of the board that were asked for: by their own name, or all rows of a model by its catalog or class name.
+def names_of(requested: Sequence[str], known: Mapping[str, Any], task: str) -> set[str]:
+    """Rows of the board that the user named: by their own name, or all rows of a model by its catalog or class name.
 
     ``known`` maps names to rows, or to catalog entries where every model has one row.
     """
     names: set[str] = set()
-    for text in wanted:
+    for text in requested:
         if text == BASELINE:
             continue
         if text in known and text not in {_entry(row).name for row in known.values()}:

@@ -44,7 +44,7 @@ def asked_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
 
 
 def fewer_folds(opened: OpenedData, plan: FoldPlan) -> str:
-    """Why there are fewer folds than were asked for."""
+    """Why there are fewer folds than requested."""
     counts = np.unique(np.asarray(opened.source.y)[plan.development].astype(str), return_counts=True)
     if plan.both_classes and len(plan.folds) == counts[1].min():
         rare = str(counts[0][counts[1].argmin()])
@@ -53,7 +53,7 @@ def fewer_folds(opened: OpenedData, plan: FoldPlan) -> str:
 
 
 def defined_metric(decides: Metric, request: ComparisonRequest, opened: OpenedData, plan: FoldPlan) -> Metric:
-    """The metric that decides, or another where it was not asked for and some part of the rows lacks a class."""
+    """The metric that decides, or another where the user chose none and some part of the rows lacks a class."""
     if not decides.ranks:
         return decides
     y = np.asarray(opened.source.y).astype(str)

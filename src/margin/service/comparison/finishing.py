@@ -56,7 +56,7 @@ def is_judged(comparison: Comparison, winner: Candidate) -> bool:
 
 
 def add_judgement(comparison: Comparison, trial: Trial, output: Output | None) -> None:
-    """Keep what the held-out rows said, in place of an earlier judgement of the same model."""
+    """Keep the score on the held-out rows, in place of an earlier one of the same model."""
     comparison.trials = [
         t for t in comparison.trials if t.stage != HELD_OUT or (t.model, t.settings) != (trial.model, trial.settings)
     ]
@@ -134,7 +134,7 @@ def _final_model(comparison: Comparison, winner: Candidate) -> Any:
 
 
 def what_was_found(model: Any) -> str:
-    """The settings that a search over all rows has found, in words; nothing for a model that does not search."""
+    """The settings that a search over all rows has found, as text; empty for a model that does not search."""
     if not hasattr(model, "setting_"):
         return ""
     setting = {name.rpartition("__")[2]: value for name, value in model.setting_.items()}

@@ -39,7 +39,7 @@ class ComparisonFolder:
         return self.run.folder / "trials.jsonl"
 
     def add(self, trial: Trial, output: Output | None) -> None:
-        """Keep a trial: first what the model said, then the line that counts it as done."""
+        """Keep a trial: first its predictions, then the line that counts it as done."""
         if output is not None and trial.stage in (FOLD, HELD_OUT):
             self.write_output(trial.model, trial.fold, output)
         with open(self._trials_path, "a") as file:
@@ -88,7 +88,7 @@ class ComparisonFolder:
         _write_arrays(path, content)
 
     def output(self, model: str, fold: int) -> Output:
-        """What a model said of the test rows of a fold, or of the held-out rows (fold -1)."""
+        """Predictions of a model for the test rows of a fold, or for the held-out rows (fold -1)."""
         with np.load(self._output_path(model, fold), allow_pickle=False) as file:
             predicted = file["predicted"]
             if self.classes:

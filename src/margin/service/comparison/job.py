@@ -24,7 +24,7 @@ from margin.store.models import library_versions
 
 __all__ = ["Watch", "restore", "run_job", "screening_order"]
 
-#: Of a budget, what is kept for tuning when it is asked for; how many leaders are tuned.
+#: Fraction of a budget that is reserved for tuning, if requested; how many leaders are tuned.
 TUNING, TUNED = 0.4, 3
 #: Parts of a fold's training rows, and folds, of the learning curve; the seconds or the part of the rest it may cost.
 CURVE_PARTS, CURVE_FOLDS, CURVE_SECONDS, CURVE_FRACTION = (0.125, 0.25, 0.5, 1.0), 3, 10.0, 0.25
@@ -237,8 +237,8 @@ class _Job:
         allowed = max(CURVE_SECONDS, CURVE_FRACTION * (time.monotonic() - self.started))
         if self.budget is not None:
             allowed = min(allowed, self.budget.left(self._reserve()))
-        wanted = cost <= allowed if comparison.request.curve is None else comparison.request.curve
-        if not todo or not wanted or allowed <= 0:
+        requested = cost <= allowed if comparison.request.curve is None else comparison.request.curve
+        if not todo or not requested or allowed <= 0:
             return
         self.workers().add(winner)
         self._take(self.workers().run(partial(next, iter(todo), None), self.stop))

@@ -1,6 +1,6 @@
 """The end of a comparison with a budget: held-out rows judge the winner while it is fitted to all rows, both in time.
 
-A winner whose last fits would outlast the budget makes way for the best one whose fits do not, and that is said. If
+A winner whose last fits would outlast the budget makes way for the best one whose fits do not, and a remark says so. If
 time was short even for that, the cheapest model is fitted: there is a model in the folder in any case.
 """
 
@@ -146,6 +146,6 @@ def _keep(path: Path, data_hash: str) -> Any:
 
 
 def _save(path: Path, data_hash: str, model: Any) -> str:
-    """Write a fitted model; one that searched is kept as what it found, and said so."""
+    """Write a fitted model; of one that searched, the best estimator with a remark on its settings."""
     save(getattr(model, "best_", model), path, data_hash=data_hash)
     return what_was_found(model)

@@ -1,7 +1,7 @@
 """Leaders put together as rows of the board: a blend with equal weights, a stack with weights from out-of-fold outputs.
 
-Neither needs a fit of its own: what the members said of each fold's test rows is kept, and the mean of it is what the
-whole would have said.
+Neither needs a fit of its own: the members' predictions for each fold's test rows are kept, and their mean is the
+prediction of the ensemble.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def put_together(comparison: Comparison) -> None:
 
 
 def _fits(comparison: Comparison, standing: Standing) -> bool:
-    """A member has all folds, says numbers or probabilities, and can be made again without a search."""
+    """A member has all folds, predicts numbers or probabilities, and can be built again without a search."""
     name = standing.model
     if standing.status != "ranked" or name == BASELINE or name.startswith("tuned-"):
         return False

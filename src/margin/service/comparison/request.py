@@ -1,4 +1,4 @@
-"""What a comparison is asked for, and how it is written as a command and as a call."""
+"""The arguments of a comparison, and how they are written as a command and as a call."""
 
 from __future__ import annotations
 

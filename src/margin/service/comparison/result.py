@@ -60,7 +60,7 @@ class Comparison:
         self.started = time.monotonic()
         self.n_jobs = 1
         self.running = False
-        self.stage = ""  # what is done after the trials, in words, for whoever watches
+        self.stage = ""  # what is done after the trials, as text for a progress display
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-compare-")
         self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
         self.kept = ComparisonFolder(self.run, self.classes)
@@ -130,11 +130,11 @@ class Comparison:
     # What it rests on
 
     def output(self, model: str, fold: int) -> Output:
-        """What a model said of the test rows of a fold; fold -1 is the held-out part."""
+        """Predictions of a model for the test rows of a fold; fold -1 is the held-out part."""
         return self.kept.output(model, fold)
 
     def out_of_fold(self, model: str) -> tuple[np.ndarray, Output]:
-        """Positions of all rows that were test rows of a finished fold, and what the model said of them then."""
+        """Positions of all rows that were test rows of a finished fold, and the predictions for them."""
         folds = sorted(t.fold for t in self.trials if t.model == model and t.stage == FOLD and not t.error)
         if not folds:
             raise KeyError(f"out_of_fold: {model!r} has no finished fold.")
@@ -188,7 +188,7 @@ class Comparison:
 
     @property
     def diagnosis(self) -> str:
-        """Whether the winner underfits or overfits and whether more rows would help, in words."""
+        """Whether the winner underfits or overfits and whether more rows would help, as a sentence."""
         curve = self.curve
         baseline = next((s.mean for s in self.standings if s.model == BASELINE and s.status == "ranked"), None)
         return "" if curve is None or baseline is None else in_words(curve, baseline)

@@ -139,5 +139,5 @@ def _take_up(comparison: Comparison, identity: Mapping[str, Any], facts: Mapping
 
 
 def _tuned(trial: Trial, request: ComparisonRequest) -> bool:
-    """Whether the trial is of a search that is asked for again."""
+    """Whether the trial belongs to a search that this request repeats."""
     return trial.model.startswith("tuned-") and trial.settings == settings_tried(request.tune)

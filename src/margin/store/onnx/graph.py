@@ -23,7 +23,7 @@ class CannotExport(ValueError):
 
 @dataclass(frozen=True)
 class ModelOutput:
-    """What a model says, as names in the graph: numbers (n, outputs), or scores of classes (n, classes).
+    """Outputs of a model, as names in the graph: numbers (n, outputs), or scores of classes (n, classes).
 
     ``kind`` is "numbers", "probabilities" or "decision values"; of two classes decision values have one column.
     """

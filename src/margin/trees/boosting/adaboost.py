@@ -92,7 +92,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`decision_function` would have said after every round."""
+        """The result of :meth:`decision_function` after every round."""
         rows = self._rows(X)
         total, weight = np.zeros((rows.shape[0], len(self.classes_))), 0.0
         for number, alpha in enumerate(self.estimator_weights_):
@@ -101,12 +101,12 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             yield self._decision(total, weight)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`predict` would have said after every round."""
+        """The result of :meth:`predict` after every round."""
         for score in self.staged_decision_function(X):
             yield self._classes_of(score)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`predict_proba` would have said after every round."""
+        """The result of :meth:`predict_proba` after every round."""
         for score in self.staged_decision_function(X):
             yield self._probabilities(score)
 
@@ -198,7 +198,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         return weighted_median(predictions, self.estimator_weights_)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`predict` would have said after every round."""
+        """The result of :meth:`predict` after every round."""
         predictions = self._answers(self._rows(X))
         for number in range(1, predictions.shape[1] + 1):
             yield weighted_median(predictions[:, :number], self.estimator_weights_[:number])

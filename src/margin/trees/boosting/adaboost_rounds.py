@@ -1,5 +1,5 @@
 """The rounds of AdaBoost, for classes and for numbers alike: fit a learner on the weights, weigh it, weigh the rows
-anew. How a learner is judged is said in :mod:`margin.trees.boosting.adaboost`."""
+anew. How a learner is weighted is defined in :mod:`margin.trees.boosting.adaboost`."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class AdaBoostFit:
     def _round(self) -> dict[str, float] | None:
         rng = np.random.default_rng([self.seed, len(self.learners)])
         if self.trees is not None and self.weight.min() > 0.0:
-            wanted = self.model.n_estimators - len(self.learners)
-            learner, predicted = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight, wanted)
+            remaining = self.model.n_estimators - len(self.learners)
+            learner, predicted = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight, remaining)
         else:
             learner = clone(self.learner)
             seed_estimator(learner, rng)

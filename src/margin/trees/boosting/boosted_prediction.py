@@ -30,7 +30,7 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
         return self._loss().answer(raw[0])
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`predict` would have said after every round."""
+        """The result of :meth:`predict` after every round."""
         for raw in self._staged(X):
             yield self._loss().answer(raw[0])
 
@@ -72,17 +72,17 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
         return self._classes_of(raw)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`decision_function` would have said after every round."""
+        """The result of :meth:`decision_function` after every round."""
         for raw in self._staged(X):
             yield _scores(raw)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`predict_proba` would have said after every round."""
+        """The result of :meth:`predict_proba` after every round."""
         for raw in self._staged(X):
             yield self._probabilities(raw)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """What :meth:`predict` would have said after every round."""
+        """The result of :meth:`predict` after every round."""
         for raw in self._staged(X):
             yield self._classes_of(raw)
 

@@ -30,7 +30,7 @@ def _is_own_tree(learner: Any) -> bool:
 
 
 def all_own_trees(learners: Sequence[Any]) -> bool:
-    """Whether :func:`votes` and :func:`answers` can speak for these learners."""
+    """Whether :func:`votes` and :func:`answers` work for these learners."""
     return all(_is_own_tree(learner) for learner in learners)
 
 

@@ -49,9 +49,9 @@ def given_rows(owner: str, X_val: Any, y_val: Any, sample_weight_val: Any, *, st
     """The rows that ``fit`` was given, if any; both X and y are needed, and a fit that they may end."""
     if X_val is None and y_val is None:
         return None
-    for missing, name, there in ((X_val, "X_val", "y_val"), (y_val, "y_val", "X_val")):
+    for missing, name, other in ((X_val, "X_val", "y_val"), (y_val, "y_val", "X_val")):
         if missing is None:
-            raise ValueError(f"{owner}: fit needs {name} beside {there}; got {name}=None.")
+            raise ValueError(f"{owner}: fit needs {name} beside {other}; got {name}=None.")
     if not stops:
         raise ValueError(f"{owner}: X_val and y_val need early_stopping True or 'auto'; got False.")
     return GivenRows(X_val, y_val, sample_weight_val)

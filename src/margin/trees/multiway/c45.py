@@ -26,7 +26,7 @@ class C45(CategoryTreeClassifier, Estimator):
     r"""A tree grown by gain ratio and pruned by the errors a pessimist expects.
 
     A column of numbers is cut at a threshold, as often as it pays; a column of strings gets one branch per category.
-    Among the columns with at least average information gain, the one with the largest gain ratio (per cost) is asked.
+    Among the columns with at least average information gain, the one with the largest gain ratio (per cost) is split.
     A node is a leaf if it holds one class or if no column tells anything.
 
     Missing values (None, NaN, "?") are left out of gains; their rows go down every branch in parts, in training and in

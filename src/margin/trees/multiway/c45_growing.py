@@ -1,6 +1,6 @@
 r"""How C4.5 grows: the question with the largest gain ratio, rows that split where their value is missing.
 
-Among the columns whose gain is at least the average, the one with the largest gain ratio per cost is asked. The
+Among the columns whose gain is at least the average, the one with the largest gain ratio per cost is split. The
 average keeps out splits with hardly any gain whose ratio is large only because hardly any row leaves the rest;
 columns with very many categories do not count in it, for their gain would keep out all others.
 A threshold was chosen among many, so its gain is first reduced by :math:`\log_2(\text{cuts}) / |S|`, the bits that

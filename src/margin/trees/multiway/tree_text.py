@@ -35,7 +35,7 @@ def tree_text(tree: Tree, names: TreeNames) -> str:
 
 
 def tree_rules(tree: Tree, names: TreeNames) -> list[str]:
-    """The path to every leaf as one rule; a bound that a later one tightens is not said."""
+    """The path to every leaf as one rule; a bound that a later one tightens is left out."""
     rules = []
     for leaf in np.flatnonzero(tree["n_children"] == 0):
         path = [int(leaf)]

@@ -30,7 +30,7 @@ def regions_pixel_by_pixel(seed: int) -> Verdict:
     features, given, belongs = torch.tensor(maps), torch.tensor(boxes), torch.tensor(image)
     pooled = roi_pool(features, given, (3, 2), belongs, scale=0.5).numpy()
     aligned = roi_align(features, given, (3, 2), belongs, scale=0.5, samples=2).numpy()
-    wanted, means = np.empty((3, 2, 3, 2)), np.empty((3, 2, 3, 2))
+    expected, means = np.empty((3, 2, 3, 2)), np.empty((3, 2, 3, 2))
     for n, (x0, y0, x1, y1) in enumerate(boxes / 2):
         for i, j in np.ndindex(3, 2):
             rows = (y0 + i * (y1 - y0) / 3, y0 + (i + 1) * (y1 - y0) / 3)
@@ -39,7 +39,7 @@ def regions_pixel_by_pixel(seed: int) -> Verdict:
             part = maps[image[n]][
                 :, top : max(math.ceil(rows[1]), top + 1), left : max(math.ceil(columns[1]), left + 1)
             ]
-            wanted[n, :, i, j] = part.max(axis=(1, 2))
+            expected[n, :, i, j] = part.max(axis=(1, 2))
             at = [(rows[0] + (rows[1] - rows[0]) * a, columns[0] + (columns[1] - columns[0]) * b)
                   for a in (0.25, 0.75) for b in (0.25, 0.75)]  # fmt: skip
             for c in range(2):
@@ -49,7 +49,7 @@ def regions_pixel_by_pixel(seed: int) -> Verdict:
     few = sample_anchors(target, 16, torch.Generator().manual_seed(seed), 0.25)
     many = sample_anchors(target, 16, torch.Generator().manual_seed(seed), 0.5)
     return every(
-        largest=near(pooled, wanted, tolerance=1e-12),
+        largest=near(pooled, expected, tolerance=1e-12),
         means=near(aligned, means, tolerance=1e-6),
         few=equal([int((target[few] >= 0).sum()), int((target[few] == -1).sum())], [4, 12]),
         many=equal([int((target[many] >= 0).sum()), int((target[many] == -1).sum())], [5, 11]),
@@ -76,29 +76,29 @@ def cells_of_a_detector(seed: int) -> Verdict:
         out, losses = net(images), net.losses(scene, torch.Generator())
         seen = net.detect(images, scene.proposals)
     s = net.backbone.stride
-    there, place, classes = torch.zeros(out.shape[:3]).double(), 0.0, 0.0
+    occupied, place, classes = torch.zeros(out.shape[:3]).double(), 0.0, 0.0
     for n, k in ((0, 0), (0, 1), (1, 0)):
         x0, y0, x1, y1 = boxes[n, k].tolist()
         x, y, w, h = (x0 + x1) / 2 / s, (y0 + y1) / 2 / s, x1 - x0, y1 - y0
         row, column = min(int(y), out.shape[1] - 1), min(int(x), out.shape[2] - 1)  # a middle on the border is inside
         t = out[n, row, column]
-        there[n, row, column] = 1.0
+        occupied[n, row, column] = 1.0
         place += float((torch.sigmoid(t[:2]) - torch.tensor([x % 1, y % 1])).square().sum())
         sides = torch.tensor([math.sqrt(w / 6.0), math.sqrt(h / 6.0)])
         place += float((torch.exp(t[2:4].clip(max=4.0) / 2) - sides).square().sum())
         classes += float(functional.cross_entropy(t[5:], labels[n, k]))
-    cells = functional.binary_cross_entropy_with_logits(out[..., 4], there, reduction="none")
-    presence = float((cells * torch.where(there > 0, 1.0, 0.5)).sum()) / 2
-    wanted = []
+    cells = functional.binary_cross_entropy_with_logits(out[..., 4], occupied, reduction="none")
+    presence = float((cells * torch.where(occupied > 0, 1.0, 0.5)).sum()) / 2
+    expected = []
     for row, column in np.ndindex(2, 3):
         t = offsets[0, row, column]
         x, y = 8 * (column + torch.sigmoid(t[0])), 8 * (row + torch.sigmoid(t[1]))
         w, h = 5 * torch.exp(t[2].clip(max=4.0)), 5 * torch.exp(t[3].clip(max=4.0))
-        wanted.append([float(v) for v in (x - w / 2, y - h / 2, x + w / 2, y + h / 2)])
+        expected.append([float(v) for v in (x - w / 2, y - h / 2, x + w / 2, y + h / 2)])
     p = torch.softmax(out[0, ..., 5:], dim=-1)
     scores = (torch.sigmoid(out[0, ..., 4]) * p.amax(dim=-1)).flatten()
     return every(
-        boxes=near(yolo_boxes(offsets, 8.0, 5.0).reshape(6, 4).numpy(), wanted, tolerance=1e-5),
+        boxes=near(yolo_boxes(offsets, 8.0, 5.0).reshape(6, 4).numpy(), expected, tolerance=1e-5),
         presence=near(float(losses["object_loss"]), presence, tolerance=1e-6),
         place=near(float(losses["box_loss"]), place / 2, tolerance=1e-5),
         classes=near(float(losses["class_loss"]), classes / 2, tolerance=1e-6),

@@ -80,10 +80,10 @@ def proposals_anchor_by_anchor(seed: int) -> Verdict:
         proposals.append(kept(boxes, softmax(scores[k], axis=1)[:, 1]))
     proposed, losses = net.propose(scene.images), net.losses(scene, torch.Generator().manual_seed(seed))
     parts: dict[str, Verdict] = {}
-    for k, wanted in enumerate(proposals):
-        there = proposed[k][~proposed[k, :, 0].isnan()].numpy()
-        parts[f"number_{k}"] = equal(len(there), len(wanted))
-        parts[f"proposed_{k}"] = near(there, wanted, tolerance=1e-5)
+    for k, expected in enumerate(proposals):
+        own = proposed[k][~proposed[k, :, 0].isnan()].numpy()
+        parts[f"number_{k}"] = equal(len(own), len(expected))
+        parts[f"proposed_{k}"] = near(own, expected, tolerance=1e-5)
     second = FastRCNN.detect_on(net, maps, scene.images, proposed)
     seen = net.detect(scene.images, scene.proposals)
     stages = net.stages(scene.images, scene.proposals)

@@ -87,19 +87,21 @@ def linear(layer: Any, x: np.ndarray) -> np.ndarray:
 def checked(net: Any, scene: Scene, features: Any, machines: bool, seed: int) -> dict[str, Verdict]:
     """Losses, stages and detections of a network, whose flat features of a region ``features(image, box)`` finds."""
     draw = lambda: torch.Generator().manual_seed(seed)  # noqa: E731
-    boxes, image, wanted, matched = (part.numpy() for part in net.regions_of(scene, draw()))
+    boxes, image, region_classes, matched = (part.numpy() for part in net.regions_of(scene, draw()))
     matched_classes, hits = [], 0
     for k, box in zip(image, boxes):
-        there = [(overlap(box, o), int(c), o) for o, c in zip(OBJECTS[k], LABELS[k]) if c >= 0]
-        best = max(there, key=lambda one: one[0])
+        candidates = [(overlap(box, o), int(c), o) for o, c in zip(OBJECTS[k], LABELS[k]) if c >= 0]
+        best = max(candidates, key=lambda one: one[0])
         matched_classes.append(best[1] if best[0] >= 0.5 else 3)
     hidden = np.maximum(linear(net.hidden[0], np.array([features(k, box) for k, box in zip(image, boxes)])), 0)
-    classes = -np.mean(log_softmax(linear(net.classify, hidden), axis=1)[np.arange(len(wanted)), wanted])
+    classes = -np.mean(
+        log_softmax(linear(net.classify, hidden), axis=1)[np.arange(len(region_classes)), region_classes]
+    )
     moves, place = linear(net.refine, hidden).reshape(-1, 3, 4), 0.0
-    for i in np.flatnonzero(wanted < 3):
-        place, hits = place + smooth(moves[i, wanted[i]] - 10 * way(matched[i], boxes[i])), hits + 1
+    for i in np.flatnonzero(region_classes < 3):
+        place, hits = place + smooth(moves[i, region_classes[i]] - 10 * way(matched[i], boxes[i])), hits + 1
     detected, losses = net.detect(scene.images, scene.proposals), net.losses(scene, draw())
-    signs = np.where(wanted[:, None] == np.arange(3), 1, -1)
+    signs = np.where(region_classes[:, None] == np.arange(3), 1, -1)
     hinge = np.maximum(0, 1 - signs * linear(net.machines, hidden)).mean() if machines else 0.0
     regions = [part[~np.isnan(part[:, 0])] for part in scene.proposals.numpy()]
     rows = [np.maximum(linear(net.hidden[0], np.array([features(k, b) for b in r])), 0) for k, r in enumerate(regions)]
@@ -111,11 +113,11 @@ def checked(net: Any, scene: Scene, features: Any, machines: bool, seed: int) ->
     ends = [[arrived(b, step[c]) for b, step in zip(r, s) for c in range(3)] for r, s in zip(regions, steps)]
     stages = net.stages(scene.images, scene.proposals)
     parts = {
-        "classes": equal(wanted.tolist(), matched_classes),
+        "classes": equal(region_classes.tolist(), matched_classes),
         "foreground": equal(hits <= 16 and hits >= 3, True),
         "class_loss": near(float(losses["class_loss"]), classes, tolerance=1e-5),
-        "box_loss": near(float(losses["box_loss"]), place / len(wanted), tolerance=1e-4),
-        "loss": near(float(losses["loss"]), classes + place / len(wanted) + hinge, tolerance=1e-4),
+        "box_loss": near(float(losses["box_loss"]), place / len(region_classes), tolerance=1e-4),
+        "loss": near(float(losses["loss"]), classes + place / len(region_classes) + hinge, tolerance=1e-4),
         "stages": near(stages["class_scores"].numpy(), odds[0], tolerance=1e-5),
         "features": near(stages["features"].numpy(), rows[0], tolerance=1e-5),
     }

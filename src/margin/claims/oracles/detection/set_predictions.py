@@ -44,17 +44,17 @@ def cheapest(cost: np.ndarray) -> tuple[int, ...]:
 def loss_by_hand(logits: np.ndarray, boxes: np.ndarray, labels: list[Any], objects: list[Any]) -> float:
     """Of a batch: "no object" counts a tenth, distances five times, overlaps twice."""
     errors, weights, distances, overlaps = 0.0, 0.0, [], []
-    for image_logits, placed, names, there in zip(logits, boxes, labels, objects):
+    for image_logits, placed, names, own in zip(logits, boxes, labels, objects):
         p, log_p = softmax(image_logits, axis=1), log_softmax(image_logits, axis=1)
-        cost = [[-p[i, c] + 5 * np.abs(a - b).sum() - 2 * generalized_overlap(a, b) for c, b in zip(names, there)]
+        cost = [[-p[i, c] + 5 * np.abs(a - b).sum() - 2 * generalized_overlap(a, b) for c, b in zip(names, own)]
                 for i, a in enumerate(placed)]  # fmt: skip
         rows = cheapest(np.array(cost))
-        wanted = {i: int(names[j]) for j, i in enumerate(rows)}
+        class_of_query = {i: int(names[j]) for j, i in enumerate(rows)}
         for i in range(len(image_logits)):
-            weight = 1.0 if i in wanted else 0.1
-            errors, weights = errors - weight * log_p[i, wanted.get(i, -1)], weights + weight
-        distances += [np.abs(placed[i] - there[j]).sum() for j, i in enumerate(rows)]
-        overlaps += [generalized_overlap(placed[i], there[j]) for j, i in enumerate(rows)]
+            weight = 1.0 if i in class_of_query else 0.1
+            errors, weights = errors - weight * log_p[i, class_of_query.get(i, -1)], weights + weight
+        distances += [np.abs(placed[i] - own[j]).sum() for j, i in enumerate(rows)]
+        overlaps += [generalized_overlap(placed[i], own[j]) for j, i in enumerate(rows)]
     return float(errors / weights + 5 * np.mean(distances) + 2 * (1 - np.mean(overlaps)))
 
 
@@ -104,10 +104,10 @@ def queries_layer_by_layer(seed: int) -> Verdict:
         h = net.decoder.norm(x)
         moved = torch.relu(h @ first.T + net.place[0].bias) @ last.weight.T + last.bias
         layers.append((h @ net.classify.weight.T + net.classify.bias, 1 / (1 + torch.exp(-net.starts - moved))))
-    there = [
+    centers_and_sizes = [
         (boxes[n, :k].reshape(-1, 2, 2).mean(axis=1), boxes[n, :k, 2:] - boxes[n, :k, :2]) for n, k in ((0, 2), (1, 1))
     ]
-    objects = [np.concatenate(pair, axis=1) / size for pair in there]
+    objects = [np.concatenate(pair, axis=1) / size for pair in centers_and_sizes]
     losses = [loss_by_hand(a.numpy(), b.numpy(), [[2, 0], [1]], objects) for a, b in layers]
     p = softmax(layers[1][0].numpy(), axis=2)[..., :3]
     detected, (logits, placed) = net.detect(images, scene.proposals), net(images)

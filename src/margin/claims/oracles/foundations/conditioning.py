@@ -96,7 +96,7 @@ def posteriors(seed: int) -> Verdict:
     prior, likelihood = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(4), size=3)
     joint = np.array([[prior[r] * likelihood[r, o] for o in range(4)] for r in range(3)])
     model = ours.DiscreteBayes(prior, likelihood)
-    wanted = joint[:, 2] / joint[:, 2].sum()
+    expected = joint[:, 2] / joint[:, 2].sum()
     grid = np.linspace(-6.0, 8.0, 1401) ** 3 / 40  # uneven
     start, noise = stats.norm(0.5, 1.3), stats.norm(scale=0.8)
     posterior = ours.normal_posterior(ours.Normal(0.5, 1.3), 2.0, 0.8)
@@ -108,12 +108,12 @@ def posteriors(seed: int) -> Verdict:
     return every(
         joint=near(model.joint, joint, tolerance=1e-12),
         evidence=near(model.evidence, joint.sum(axis=0), tolerance=1e-12),
-        posterior=near(model.posterior(2), wanted, tolerance=1e-12),
-        rule=near(ours.bayes(prior, likelihood[:, 2], joint[:, 2].sum()), wanted, tolerance=1e-12),
+        posterior=near(model.posterior(2), expected, tolerance=1e-12),
+        rule=near(ours.bayes(prior, likelihood[:, 2], joint[:, 2].sum()), expected, tolerance=1e-12),
         logs=near(
             ours.posterior(np.log(prior), np.log(likelihood.T)), joint.T / joint.sum(0)[:, None], tolerance=1e-12
         ),
-        shifted=near(ours.posterior(np.zeros(3), logs - 2000), wanted, tolerance=1e-10),
+        shifted=near(ours.posterior(np.zeros(3), logs - 2000), expected, tolerance=1e-10),
         normal=near([posterior.mean, posterior.mean**2 + posterior.variance], both, tolerance=1e-4),
         grid=near(density, weight / area, tolerance=1e-3),
     )

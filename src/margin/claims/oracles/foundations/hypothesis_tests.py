@@ -30,8 +30,8 @@ def tests_of_means(seed: int) -> Verdict:
              stats.ttest_rel(a, b[:9], alternative=side)),
             ("one", ours.t_test_one_sample(a, 0.9, side), stats.ttest_1samp(a, 0.9, alternative=side)),
         ):  # fmt: skip
-            wanted = [theirs.statistic, theirs.pvalue, theirs.df]
-            parts[f"{name}_{side}"] = near([test.statistic, test.p_value, test.df], wanted, tolerance=1e-9)
+            expected = [theirs.statistic, theirs.pvalue, theirs.df]
+            parts[f"{name}_{side}"] = near([test.statistic, test.p_value, test.df], expected, tolerance=1e-9)
             parts[f"tail_{name}_{side}"] = near(
                 ours.p_value(theirs.statistic, theirs.df, side), theirs.pvalue, tolerance=1e-9
             )
@@ -60,8 +60,8 @@ def intervals(seed: int) -> Verdict:
             f"ends_{df}": near([table.low, table.high], [center - reach, center + reach], tolerance=1e-9),
         }
     for method, law in (("t", stats.t(10)), ("normal", stats.norm())):
-        wanted = x.mean() + np.array([-1, 1]) * law.ppf(0.9) * x.std(ddof=1) / np.sqrt(11)
-        parts[method] = near(ours.confidence_interval(x, 0.8, method), wanted, tolerance=1e-9)
+        expected = x.mean() + np.array([-1, 1]) * law.ppf(0.9) * x.std(ddof=1) / np.sqrt(11)
+        parts[method] = near(ours.confidence_interval(x, 0.8, method), expected, tolerance=1e-9)
     skewed = rng.exponential(size=30)
     for method in ("percentile", "BCa"):
         theirs = stats.bootstrap(

@@ -239,11 +239,11 @@ def drawn_matrices(seed: int) -> Verdict:
 def sampled_grids(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     f, phi = rng.normal(size=(4, 5)), rng.uniform(-1, 6, size=(2, 7))
-    wanted = ndimage.map_coordinates(f, phi, order=1, mode="nearest")
+    expected = ndimage.map_coordinates(f, phi, order=1, mode="nearest")
     weights = np.array([ours.interpolate_linear(e.reshape(4, 5), phi) for e in np.eye(20)])  # (cells, points)
     g = rng.normal(size=7)
     return every(
-        sampled=near(ours.interpolate_linear(f, phi), wanted, tolerance=1e-10),
+        sampled=near(ours.interpolate_linear(f, phi), expected, tolerance=1e-10),
         spread=near(ours.splat_linear(g, phi, (4, 5)), (weights @ g).reshape(4, 5), tolerance=1e-10),
     )
 

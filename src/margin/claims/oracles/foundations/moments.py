@@ -87,11 +87,11 @@ def distances(seed: int) -> Verdict:
     root = rng.normal(size=(3, 3))
     S, x, y = root @ root.T + 0.4 * np.eye(3), rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
     inverse = np.linalg.inv(S)
-    wanted = [np.sqrt((a - b) @ inverse @ (a - b)) for a, b in zip(x, y)]
+    expected = [np.sqrt((a - b) @ inverse @ (a - b)) for a, b in zip(x, y)]
     J = ours.whitening(S)
     return every(
-        pairs=near(ours.mahalanobis(x, y, S), wanted, tolerance=1e-9),
-        form=near(ours.quadratic_distance(x, y, inverse), wanted, tolerance=1e-9),
+        pairs=near(ours.mahalanobis(x, y, S), expected, tolerance=1e-9),
+        form=near(ours.quadratic_distance(x, y, inverse), expected, tolerance=1e-9),
         sphere=near(ours.spherical_distance(x, y[0], 1.7), np.linalg.norm(x - y[0], axis=1) / 1.7, tolerance=1e-12),
         whitening=near(J.T @ J, inverse, tolerance=1e-8),
     )

@@ -85,11 +85,11 @@ def special_values(seed: int) -> Verdict:
     x = x[np.abs(x - np.round(x)) > 0.02]
     approximation = ours.binomial_normal_approximation(40, 0.3, 9, 14)
     exact, bell = stats.binom(40, 0.3), stats.norm(12, np.sqrt(8.4))
-    wanted = [exact.cdf(14) - exact.cdf(8), bell.cdf(14) - bell.cdf(9), bell.cdf(14.5) - bell.cdf(8.5)]
+    expected = [exact.cdf(14) - exact.cdf(8), bell.cdf(14) - bell.cdf(9), bell.cdf(14.5) - bell.cdf(8.5)]
     return every(
         gamma=near(ours.gamma_function(x) / special.gamma(x), np.ones_like(x), tolerance=1e-11),
         orderings=near(ours.multinomial_coefficient([3, 2, 4]), 1260.0, tolerance=1e-9),
-        approximation=near(list(approximation), wanted, tolerance=1e-9),
+        approximation=near(list(approximation), expected, tolerance=1e-9),
     )
 
 

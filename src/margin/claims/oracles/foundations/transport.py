@@ -112,7 +112,7 @@ def means_of_distributions(seed: int) -> Verdict:
         order = np.argsort(z)
         return z[order][np.searchsorted(np.cumsum(mass[order]) / mass.sum(), levels)]
 
-    wanted = 0.75 * quantiles(x, a) + 0.25 * quantiles(y, b)
+    expected = 0.75 * quantiles(x, a) + 0.25 * quantiles(y, b)
     even, even_masses = ours.barycenter_1d([x, y[:3]])
     mean, deviation = ours.normal_barycenter([0.5, 3.0], [1.0, 2.5], [3.0, 1.0])
     grid = np.arange(21)
@@ -125,7 +125,7 @@ def means_of_distributions(seed: int) -> Verdict:
     spread = [float((p.sum(axis=1) * (grid - p.sum(axis=1) @ grid) ** 2).sum()) for p in (sharp, blurred)]
     return every(
         total=near(masses.sum(), 1.0, tolerance=1e-12),
-        quantiles=near(quantiles(places, masses), wanted, tolerance=1e-9),
+        quantiles=near(quantiles(places, masses), expected, tolerance=1e-9),
         even=near(even, (np.sort(x) + np.sort(y[:3])) / 2, tolerance=1e-12),
         even_masses=near(even_masses, np.full(3, 1 / 3), tolerance=1e-12),
         normal=near([mean, deviation], [0.75 * 0.5 + 0.25 * 3.0, 0.75 + 0.25 * 2.5], tolerance=1e-12),

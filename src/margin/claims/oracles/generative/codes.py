@@ -35,7 +35,7 @@ def mixture_prior(seed: int) -> Verdict:
         laws.Independent(laws.Normal(latent.means, torch.exp(latent.log_variances / 2)), 1),
     )
     posterior = laws.Independent(laws.Normal(mean, deviation), 1)
-    wanted = prior.log_prob(z) - posterior.log_prob(z)
+    expected = prior.log_prob(z) - posterior.log_prob(z)
     joint = torch.stack([
         torch.log_softmax(latent.logits, 0)[k]
         + laws.Normal(latent.means[k], torch.exp(latent.log_variances[k] / 2)).log_prob(z).sum(dim=1)
@@ -46,8 +46,8 @@ def mixture_prior(seed: int) -> Verdict:
     spread = float(np.square(drawn).sum(axis=1).std()) / 200
     return every(
         placed=near(z.numpy(), (mean + deviation * noise).numpy(), tolerance=1e-10),
-        ratio=near(latent.log_ratio(head, noise, z).numpy(), wanted.numpy(), tolerance=1e-9),
-        divergence=near(latent.divergence(head, noise, z).numpy(), -wanted.numpy(), tolerance=1e-9),
+        ratio=near(latent.log_ratio(head, noise, z).numpy(), expected.numpy(), tolerance=1e-9),
+        divergence=near(latent.divergence(head, noise, z).numpy(), -expected.numpy(), tolerance=1e-9),
         joint=near(latent.log_joint(z).numpy(), joint.numpy(), tolerance=1e-9),
         drawn_mean=near(drawn.mean(axis=0), prior.mean.numpy(), tolerance=6 * float(drawn.std(axis=0).max()) / 200),
         drawn_squares=near(float(np.square(drawn).sum(axis=1).mean()), moment, tolerance=6 * spread),

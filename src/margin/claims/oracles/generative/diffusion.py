@@ -184,7 +184,7 @@ def bounds_of_chains(seed: int) -> Verdict:
         mean = prior_mean + gain * (x_t - alpha**0.5 * prior_mean)
         return mean, torch.tensor(prior * (1 - gain * alpha**0.5)).double()
 
-    wanted = Normal(0.3, spread).log_prob(torch.tensor([0.5, -1.1])).double()
+    expected = Normal(0.3, spread).log_prob(torch.tensor([0.5, -1.1])).double()
     # The reverse chain begins at N(0, 1), the data end a little off it: the bound is below by at most that divergence.
     bar = float(schedule.alpha_bars[-1])
     end = Normal(0.3 * bar**0.5, (bar * spread**2 + 1 - bar) ** 0.5)
@@ -194,7 +194,7 @@ def bounds_of_chains(seed: int) -> Verdict:
         drawn = getattr(bound, f"bound_{name}")(schedule, x, reverse, torch.Generator().manual_seed(seed))
         value = (drawn if name == "direct" else drawn.total).reshape(2, 4000)
         error = 6 * float(value.std(dim=1).max()) / math.sqrt(4000) + 5 * slack + 1e-3
-        parts[name] = same(value.mean(dim=1), wanted, error)
+        parts[name] = same(value.mean(dim=1), expected, error)
         if name != "direct":
             total = drawn.reconstruction - drawn.prior_matching - drawn.consistency
             parts[f"{name}_parts"] = same(drawn.total, total)

@@ -138,7 +138,7 @@ def rounds_by_hand(seed: int) -> Verdict:
     parts: dict[str, Verdict] = {}
     for loss, penalty in (("non-saturating", "real"), ("relativistic", "both")):
         network, game = begun(seed, loss, penalty)
-        hand, losses, wanted = GameByHand(network, loss, penalty, seed), [], []
+        hand, losses, expected = GameByHand(network, loss, penalty, seed), [], []
         for step, X in enumerate(batches):
             if step == ROUNDS - 1:  # another game goes on from what this one remembers
                 state = game.state()
@@ -146,11 +146,11 @@ def rounds_by_hand(seed: int) -> Verdict:
                 game.load_state(state)
             means = game(Batch((X,)), step)
             losses.append([float(means[f"{name}_loss"].total.detach()) for name in ("discriminator", "generator")])
-            wanted.append(hand.round(X, step))
+            expected.append(hand.round(X, step))
         result: Any = game.result
         key = loss.replace("-", "_")
         parts |= {
-            f"{key}_losses": near(np.array(losses), np.array(wanted), tolerance=1e-9),
+            f"{key}_losses": near(np.array(losses), np.array(expected), tolerance=1e-9),
             f"{key}_discriminator": near(_flat(network.discriminator), _row(hand.critic.weights), tolerance=1e-9),
             f"{key}_generator": near(_flat(network.generator), _row(hand.maker.weights), tolerance=1e-9),
             f"{key}_average": near(_flat(result.generator), _row(hand.average), tolerance=1e-9),

@@ -128,7 +128,7 @@ def terms_by_probabilities(seed: int) -> Verdict:
             f, g = logit(real), logit(made)
             of_real, of_made = 1 / (1 + np.exp(-f)), 1 / (1 + np.exp(-g))
             value = float(np.mean(np.log(of_real)) + np.mean(np.log(1 - of_made)))
-            wanted = {
+            expected = {
                 "wasserstein": g.mean() - f.mean(),
                 "relativistic": -np.mean(np.log(1 / (1 + np.exp(g - f)))),
             }.get(loss, -value)
@@ -136,7 +136,7 @@ def terms_by_probabilities(seed: int) -> Verdict:
             start = torch.Generator().manual_seed(seed)
             losses = discriminator_terms(modules, (torch.from_numpy(X),), start, rules=rules, turn=Turn(0.4))
             key = f"{loss}_{penalty}".replace("-", "_")
-            parts[key] = near(float(losses["loss"].detach()), wanted + 1.7 * 0.4 * paid, tolerance=1e-5)
+            parts[key] = near(float(losses["loss"].detach()), expected + 1.7 * 0.4 * paid, tolerance=1e-5)
             if loss in ("wasserstein", "relativistic"):
                 parts[f"{key}_distance"] = near(float(losses["distance"]), f.mean() - g.mean(), tolerance=1e-10)
                 continue
@@ -154,7 +154,7 @@ def _generator_part(modules: Any, X: np.ndarray, logit: Any, W: np.ndarray, loss
     real = X + 0.7 * torch.randn((6, 3), generator=noise, dtype=torch.float64).numpy()
     f, g = logit(real), logit(made)
     d = 1 / (1 + np.exp(-g))
-    wanted = {
+    expected = {
         "non-saturating": -np.log(d).mean(),
         "minimax": np.log(1 - d).mean(),
         "wasserstein": -g.mean(),
@@ -162,7 +162,7 @@ def _generator_part(modules: Any, X: np.ndarray, logit: Any, W: np.ndarray, loss
     }[loss]
     start = torch.Generator().manual_seed(seed)
     losses = generator_terms(modules, (torch.from_numpy(X),), start, rules=Rules(2, loss, "none", 1.0, 0.7))
-    return near(float(losses["loss"]), wanted, tolerance=1e-9)
+    return near(float(losses["loss"]), expected, tolerance=1e-9)
 
 
 @oracle(f"{PATH}.style.ModulatedConv", f"{PATH}.style.StyleGenerator", f"{PATH}.style.modulated_kernels")

@@ -75,7 +75,7 @@ def paths_of_codes(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     a, b, rows = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(6, 3))
     path = latent_space.interpolate(_Halves(), a, b, 5)
-    wanted = [((1 - t) * (a / 2 + 1) + t * (b / 2 + 1)) ** 2 for t in (0, 0.25, 0.5, 0.75, 1)]
+    expected = [((1 - t) * (a / 2 + 1) + t * (b / 2 + 1)) ** 2 for t in (0, 0.25, 0.5, 0.75, 1)]
     steps = [np.sqrt(sum((q - p) ** 2)) for p, q in pairwise(rows)]
     wavy, apart = 5 * sum(s**2 for s in steps) / sum(steps) ** 2, cdist(rows[:2], rows[2:]).min(axis=1)
     images = rng.normal(size=(2, 12))
@@ -86,7 +86,7 @@ def paths_of_codes(seed: int) -> Verdict:
         for g in grid
     ]
     return every(
-        path=near(path, wanted, tolerance=1e-10),
+        path=near(path, expected, tolerance=1e-10),
         direction=near(
             latent_space.attribute_direction(_Halves(), rows[:2], rows[2:]),
             (rows[:2].mean(axis=0) - rows[2:].mean(axis=0)) / 2,

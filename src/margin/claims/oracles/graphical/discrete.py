@@ -144,15 +144,15 @@ def _hidden_states(
             np.add.at(moves, (path[:-1], path[1:]), chance)
             np.add.at(emitted, (path, symbols), chance)
     step = next(iter(hidden_markov.baum_welch(sequences, model, alpha=0.3)))
-    wanted = [(part + 0.3) / (part + 0.3).sum(axis=-1, keepdims=True) for part in (first, moves, emitted)]
+    expected = [(part + 0.3) / (part + 0.3).sum(axis=-1, keepdims=True) for part in (first, moves, emitted)]
     return {
         "hidden_log_prob": near(sum(model.log_prob(s) for s in sequences), total, tolerance=1e-9),
         "hidden_states": near(model.state_probabilities(sequences[1]), states[1], tolerance=1e-9),
         "hidden_best": equal(model.decode(sequences[0]).tolist(), best[0]),
         "learned_likelihood": near(step.log_likelihood, total, tolerance=1e-9),
-        "learned_start": near(step.model.start, wanted[0], tolerance=1e-9),
-        "learned_moves": near(step.model.transition, wanted[1], tolerance=1e-9),
-        "learned_symbols": near(step.model.emission, wanted[2], tolerance=1e-9),
+        "learned_start": near(step.model.start, expected[0], tolerance=1e-9),
+        "learned_moves": near(step.model.transition, expected[1], tolerance=1e-9),
+        "learned_symbols": near(step.model.emission, expected[2], tolerance=1e-9),
     }
 
 
@@ -162,15 +162,15 @@ def scores_from_counts(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     sizes = (2, 3, 4)
     rows = np.stack([rng.choice(n, size=50, p=rng.dirichlet(np.full(n, 5.0))) for n in sizes], axis=1)
-    wanted = {"loglik": 0.0, "bdeu": 0.0}
+    expected = {"loglik": 0.0, "bdeu": 0.0}
     for combination in product(range(2), range(4)):  # column 1 with the parents 0 and 2
         inside = rows[(rows[:, 0] == combination[0]) & (rows[:, 2] == combination[1])]
         counts = [int((inside[:, 1] == k).sum()) for k in range(3)]
-        wanted["loglik"] += sum(n * np.log(n / sum(counts)) for n in counts if n)
-        wanted["bdeu"] += gammaln(6.0 / 8) - gammaln(6.0 / 8 + sum(counts))
-        wanted["bdeu"] += sum(gammaln(6.0 / 24 + n) - gammaln(6.0 / 24) for n in counts)
-    wanted["aic"] = wanted["loglik"] - 8 * 2
-    wanted["bic"] = wanted["loglik"] - 8 * 2 * np.log(50) / 2
+        expected["loglik"] += sum(n * np.log(n / sum(counts)) for n in counts if n)
+        expected["bdeu"] += gammaln(6.0 / 8) - gammaln(6.0 / 8 + sum(counts))
+        expected["bdeu"] += sum(gammaln(6.0 / 24 + n) - gammaln(6.0 / 24) for n in counts)
+    expected["aic"] = expected["loglik"] - 8 * 2
+    expected["bic"] = expected["loglik"] - 8 * 2 * np.log(50) / 2
     local = {
         name: scores.FamilyScores(rows, sizes, name, 6.0)(1, frozenset({0, 2})) for name in ("loglik", "bdeu", "aic")
     } | {"bic": scores.FamilyScores(rows, sizes)(1, frozenset({0, 2}))}
@@ -178,11 +178,11 @@ def scores_from_counts(seed: int) -> Verdict:
     long = scores.FamilyScores(np.tile(rows, (5000, 1)), sizes, "loglik")
     more = long.with_one_more(1, frozenset({0}), [2])
     return every(
-        local=near([local[name] for name in wanted], list(wanted.values()), tolerance=1e-8),
-        compiled=near(more / 5000, [wanted["loglik"]], tolerance=1e-6),
+        local=near([local[name] for name in expected], list(expected.values()), tolerance=1e-8),
+        compiled=near(more / 5000, [expected["loglik"]], tolerance=1e-6),
         whole=near(
             scores.structure_score({0: [], 1: [0, 2], 2: []}, rows, sizes, "aic"),
-            alone(0, frozenset()) + wanted["aic"] + alone(2, frozenset()),
+            alone(0, frozenset()) + expected["aic"] + alone(2, frozenset()),
             tolerance=1e-8,
         ),
         criterion=near(scores.bic(-12.5, 3, 40), 3 * np.log(40) + 25, tolerance=1e-10),

@@ -73,10 +73,10 @@ def families_by_scipy(seed: int) -> Verdict:
         value, gradient = variational.elbo_gradient(family, packed, noise, height, slope)
         bound = lambda p, f=family: variational.elbo_gradient(f, p, noise, height, slope)[0]  # noqa: E731
         rows = [m + noise @ L.T for m, L in zip(q.means, q.roots)]
-        wanted = sum(w * np.mean(height(r) - q.log_prob(r)) for w, r in zip(q.weights, rows))
+        expected = sum(w * np.mean(height(r) - q.log_prob(r)) for w, r in zip(q.weights, rows))
         key = name.replace("-", "_")
         parts |= {
-            f"{key}_bound": near(value, wanted, tolerance=1e-8 * max(1.0, abs(wanted))),
+            f"{key}_bound": near(value, expected, tolerance=1e-8 * max(1.0, abs(expected))),
             f"{key}_slope": near(
                 gradient, optimize.approx_fprime(packed, bound, 1e-7), tolerance=2e-4 * max(1.0, abs(value))
             ),

@@ -115,7 +115,7 @@ def solutions_by_inverses(seed: int) -> Verdict:
     shifts = (np.eye(6) - np.linalg.pinv(A) @ A) @ np.random.default_rng(seed).standard_normal((4, 6)).T
     X, Y, w = rng.normal(size=(12, 3)) + 2, rng.normal(size=(12, 2)) + 1, rng.uniform(0.3, 2.0, size=12)
     root, design = np.sqrt(w)[:, None], np.column_stack([np.ones(12), X])
-    wanted, left, *_ = np.linalg.lstsq(root * design, root * Y, rcond=None)
+    expected, left, *_ = np.linalg.lstsq(root * design, root * Y, rcond=None)
     from_moments = solve_moments(moments(X, Y, w))
     parts: dict[str, Verdict] = {}
     for shape in ((12, 3), (4, 7)):
@@ -132,8 +132,8 @@ def solutions_by_inverses(seed: int) -> Verdict:
         shortest=near(interpolation.minimum_norm_solution(A, b), shortest, tolerance=1e-9),
         null=near(interpolation.null_space_part(A, v), v - np.linalg.pinv(A) @ A @ v, tolerance=1e-9),
         several=near(several, shortest + np.vstack([np.zeros(6), shifts.T]), tolerance=1e-9),
-        moments=near(from_moments.coef if from_moments else np.nan, wanted[1:], tolerance=1e-9),
-        level=near(from_moments.intercept if from_moments else np.nan, wanted[0], tolerance=1e-9),
+        moments=near(from_moments.coef if from_moments else np.nan, expected[1:], tolerance=1e-9),
+        level=near(from_moments.intercept if from_moments else np.nan, expected[0], tolerance=1e-9),
         left=near(from_moments.rss if from_moments else np.nan, left, tolerance=1e-8),
         singular=equal(solve_moments(moments(np.column_stack([X, X[:, 0]]), Y, w)), None),
     )

@@ -82,7 +82,7 @@ def attention_in_heads(seed: int) -> Verdict:
     mask = torch.ones(5, 5, dtype=torch.bool)
     mask[1, 0] = mask[4, 2] = False
     past, anything = (lambda i, j: j <= i), (lambda _i, _j: True)
-    wanted = attended(turning, wide, wide, past)
+    expected = attended(turning, wide, wide, past)
     parts = {
         "context": same(plain(x[None], context[None])[0], attended(plain, x, context, anything)),
         "causal": same(plain(x[None], causal=True)[0], attended(plain, x, x, past)),
@@ -93,7 +93,7 @@ def attention_in_heads(seed: int) -> Verdict:
         "by_equation": same(
             plain.attend(x[None], mask=mask, bias=bias).output[0], attended(plain, x, x, lambda i, j: mask[i, j], bias)
         ),
-        "turned": same(turning(wide[None], causal=True)[0], wanted),
+        "turned": same(turning(wide[None], causal=True)[0], expected),
         "both_ways": same(grouped(small[None])[0], attended(grouped, small, small, lambda i, j: abs(i - j) < 2)),
         "behind": same(
             grouped(small[None], causal=True)[0], attended(grouped, small, small, lambda i, j: 0 <= i - j < 2)
@@ -104,7 +104,7 @@ def attention_in_heads(seed: int) -> Verdict:
             cache = KeyValueCache()
             with torch.inference_mode(inference):
                 pieces = [turning(piece[None], causal=True, cache=cache)[0] for piece in wide.split(list(sizes))]
-            parts[f"in_pieces_{len(sizes)}_{inference}"] = same(torch.cat(pieces).clone(), wanted)
+            parts[f"in_pieces_{len(sizes)}_{inference}"] = same(torch.cat(pieces).clone(), expected)
     cache = KeyValueCache()
     for name in ("read", "remembered"):
         output = plain(x[None], context[None], cache=cache)[0]
@@ -152,8 +152,8 @@ def maps_of_a_stack(seed: int) -> Verdict:
     ):
         config = TransformerConfig(8, 2, n_blocks=2, d_ff=11, norm_eps=0.1, activation="relu", **options)
         stack = spread(lambda c=config: TransformerStack(c, causal=True), seed)
-        wanted = [torch.stack(maps) for maps in zip(*(maps_by_hand(stack, x) for x in batch))]
-        parts[name] = same(torch.stack(stack.attention_maps(batch)), torch.stack(wanted))
+        expected = [torch.stack(maps) for maps in zip(*(maps_by_hand(stack, x) for x in batch))]
+        parts[name] = same(torch.stack(stack.attention_maps(batch)), torch.stack(expected))
     return every(**parts)
 
 

@@ -67,14 +67,14 @@ def weights_of_every_place(seed: int) -> Verdict:
         layer = LocallyConnected2d(2, 3, (2, 3), image_size=(6, 7)).double()
         nn.init.normal_(layer.bias)
     x = normal(seed, 4, 2, 6, 7)
-    wanted = torch.empty(4, 3, 5, 5, dtype=torch.float64)
+    expected = torch.empty(4, 3, 5, 5, dtype=torch.float64)
     for p, (i, j) in enumerate(np.ndindex(5, 5)):
         kernel = layer.weight[p].reshape(3, 2, 2, 3)
-        wanted[:, :, i, j] = functional.conv2d(x[:, :, i : i + 2, j : j + 3], kernel, layer.bias[p])[
+        expected[:, :, i, j] = functional.conv2d(x[:, :, i : i + 2, j : j + 3], kernel, layer.bias[p])[
             :, :, 0, 0
         ].detach()
     scaled = layer.weight.detach().numpy().ravel() * np.sqrt(12)
     return every(
-        values=same(layer(x).detach(), wanted),
+        values=same(layer(x).detach(), expected),
         start=plausible(stats.kstest(scaled, stats.uniform(-1, 2).cdf).pvalue),
     )

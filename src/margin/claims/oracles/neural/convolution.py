@@ -59,17 +59,17 @@ def gradients_of_convolution(seed: int) -> Verdict:
     options: dict[str, Any] = {"stride": (2, 3), "padding": (1, 2), "dilation": (2, 1)}
     out = functional.conv2d(x, w, b, **options)
     delta = normal(seed, *out.shape)
-    wanted = torch.autograd.grad(out, (x, w, b), delta)
+    expected = torch.autograd.grad(out, (x, w, b), delta)
     gradients = conv_backward(delta.numpy(), x.detach().numpy(), w.detach().numpy(), **options)
-    return every(**{name: same(ours, theirs) for name, ours, theirs in zip(gradients._fields, gradients, wanted)})
+    return every(**{name: same(ours, theirs) for name, ours, theirs in zip(gradients._fields, gradients, expected)})
 
 
 @oracle(f"{PATH}.convolution.transposed.conv_transpose")
 def transposed_convolution(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 4, 5), normal(seed, 3, 2, 3, 2), normal(seed, 2)
     options: dict[str, Any] = {"stride": (2, 3), "padding": (1, 0), "output_padding": (1, 2), "dilation": (2, 1)}
-    wanted = functional.conv_transpose2d(x, w, b, **options)
-    return same(conv_transpose(x.numpy(), w.numpy(), b.numpy(), **options), wanted)
+    expected = functional.conv_transpose2d(x, w, b, **options)
+    return same(conv_transpose(x.numpy(), w.numpy(), b.numpy(), **options), expected)
 
 
 @oracle(f"{PATH}.convolution.upsampling.upsample", f"{PATH}.convolution.upsampling.interpolation_matrix")

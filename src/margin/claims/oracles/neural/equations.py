@@ -136,10 +136,10 @@ def attention_of_queries(seed: int) -> Verdict:
 @oracle(f"{PATH}.attention.positions.sinusoidal")
 def sines_of_positions(seed: int) -> Verdict:
     del seed
-    wanted = [
+    expected = [
         [f(k / 700.0 ** (2 * i / 6)) for i in range(3) for f in (np.sin, np.cos)] for k in range(3, 8)
     ]  # written out, one number at a time
-    return near(sinusoidal(5, 6, base=700.0, start=3).numpy(), np.array(wanted), tolerance=1e-12)
+    return near(sinusoidal(5, 6, base=700.0, start=3).numpy(), np.array(expected), tolerance=1e-12)
 
 
 @oracle(f"{PATH}.backprop.backward_pass")
@@ -151,12 +151,12 @@ def gradients_by_hand(seed: int) -> Verdict:
     h = x
     for weight, bias in zip(weights[:-1], biases[:-1]):
         h = torch.relu(h @ weight.T + bias)
-    wanted = torch.autograd.grad(h @ weights[-1].T + biases[-1], [*biases, *weights], delta)
+    expected = torch.autograd.grad(h @ weights[-1].T + biases[-1], [*biases, *weights], delta)
     plain = [weight.detach().numpy() for weight in weights]
     forward = forward_pass(plain, [bias.detach().numpy() for bias in biases], x.numpy())
     gradients = backward_pass(plain, forward, delta.numpy())
     ours = [*gradients.biases, *gradients.weights]
-    return every(**{f"part_{k}": same(a, b) for k, (a, b) in enumerate(zip(ours, wanted))})
+    return every(**{f"part_{k}": same(a, b) for k, (a, b) in enumerate(zip(ours, expected))})
 
 
 @oracle(f"{PATH}.estimators.MLPClassifier")

@@ -117,14 +117,14 @@ def norms_by_torch(seed: int) -> Verdict:
     mean, variance = normal(seed + 4, 3), normal(seed + 5, 3).abs() + 0.5
     running = norms.BatchStatistics(mean.clone(), variance.clone())
     kept, spread = mean.clone(), variance.clone()
-    wanted = functional.batch_norm(x, kept, spread, weight, bias, training=True, momentum=0.3, eps=0.2)
+    expected = functional.batch_norm(x, kept, spread, weight, bias, training=True, momentum=0.3, eps=0.2)
     in_training, after = norms.batch_norm(x, running, weight, bias, training=True, momentum=0.3, eps=0.2)
     normalized, _ = norms.batch_norm(x, running, weight, bias, eps=0.2)
     tokens, scale = normal(seed, 4, 6), normal(seed + 1, 6)
     moving = x.clone().requires_grad_()
     (slope,) = torch.autograd.grad(functional.layer_norm(moving, (3, 5), eps=0.2), moving, grad)
     return every(
-        training=same(in_training, wanted),
+        training=same(in_training, expected),
         running_mean=same(after.mean, kept),
         running_variance=same(after.variance, spread),
         predicting=same(normalized, functional.batch_norm(x, mean, variance, weight, bias, eps=0.2)),
@@ -193,13 +193,13 @@ def _mixed(seed: int) -> dict[str, Verdict]:
     config = TransformerConfig(4, 2, d_ff=5, feed_forward="experts", n_experts=3, top_k=2)
     mixture: Any = build(lambda: feed_forward.feed_forward(config), seed, torch.float64).requires_grad_(False).eval()
     x = normal(seed, 1, 6, 4)
-    output, wanted = mixture(x)[0], []
+    output, expected = mixture(x)[0], []
     for token in x[0]:
         logits = mixture.router(token)
         best = logits.topk(2)
         weights = torch.softmax(best.values, dim=0)
-        wanted.append(sum(w * mixture.experts[int(e)](token) for w, e in zip(weights, best.indices)))
-    return {"experts": same(output, torch.stack(wanted))}
+        expected.append(sum(w * mixture.experts[int(e)](token) for w, e in zip(weights, best.indices)))
+    return {"experts": same(output, torch.stack(expected))}
 
 
 def _linear(q: Tensor, k: Tensor, v: Tensor) -> dict[str, Verdict]:

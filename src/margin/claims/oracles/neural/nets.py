@@ -133,14 +133,14 @@ def attention_backwards(seed: int) -> Verdict:
     q, k, v = (normal(seed + i, *shape).requires_grad_() for i, shape in enumerate(((2, 3, 4), (2, 5, 4), (2, 5, 6))))
     weights = torch.softmax(q @ k.transpose(-2, -1) / 2.0, dim=-1)
     delta, slope = normal(seed + 3, 2, 3, 6), normal(seed + 4, 2, 3, 5)
-    wanted = torch.autograd.grad(weights @ v, (q, k, v), delta)
+    expected = torch.autograd.grad(weights @ v, (q, k, v), delta)
     scores = normal(seed + 5, 2, 3, 5).requires_grad_()
     (through,) = torch.autograd.grad(torch.softmax(scores, dim=-1), scores, slope)
     gradients = backward.attention_backward(q, k, v, weights, delta)
     return every(
-        queries=same(gradients.queries, wanted[0]),
-        keys=same(gradients.keys, wanted[1]),
-        values=same(gradients.values, wanted[2]),
+        queries=same(gradients.queries, expected[0]),
+        keys=same(gradients.keys, expected[1]),
+        values=same(gradients.values, expected[2]),
         softmax=same(backward.softmax_backward(torch.softmax(scores, dim=-1), slope), through),
     )
 
@@ -218,8 +218,8 @@ def masks_and_chains(seed: int) -> Verdict:
     )
     W, c = collapse_linear(model)
     x = normal(seed, 6, 3)
-    wanted = -2 * float(a @ b) / (float(a @ a) + float(b @ b) + 0.3)
+    expected = -2 * float(a @ b) / (float(a @ a) + float(b @ b) + 0.3)
     return every(
-        overlap=near(float(dice_loss(a, b, eps=0.3)), wanted, tolerance=1e-10),
+        overlap=near(float(dice_loss(a, b, eps=0.3)), expected, tolerance=1e-10),
         chain=same(x @ W.T + c, model(x)),
     )

@@ -117,10 +117,10 @@ def drawn_and_embedded(_seed: int) -> Verdict:
         torch.manual_seed(0)
         config = TransformerConfig(d_model=6, n_heads=1, position=position, context=8)
         net = TokenEmbedding(5, config).double()
-        wanted = scale * net.tokens.weight[ids]
+        expected = scale * net.tokens.weight[ids]
         if net.positions is not None:
-            wanted = wanted + net.positions(3, 2, wanted)
-        parts[position] = same(net(ids, 2).detach(), wanted.detach())
+            expected = expected + net.positions(3, 2, expected)
+        parts[position] = same(net(ids, 2).detach(), expected.detach())
         parts[f"{position}_added"] = equal(net.positions is not None, position in ("learned", "sinusoidal"))
     return every(
         **parts,

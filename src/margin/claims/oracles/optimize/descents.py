@@ -34,7 +34,7 @@ def minima_by_scipy(seed: int) -> Verdict:
     f = lambda x: float(0.5 * x @ A @ x - b @ x + 0.1 * np.sum(x**4))  # noqa: E731
     grad = lambda x: A @ x - b + 0.4 * x**3  # noqa: E731
     hess = lambda x: A + 1.2 * np.diag(x**2)  # noqa: E731
-    wanted = optimize.minimize(f, start, jac=grad, hess=hess, method="trust-exact", options={"gtol": 1e-10}).x
+    expected = optimize.minimize(f, start, jac=grad, hess=hess, method="trust-exact", options={"gtol": 1e-10}).x
     parts: dict[str, Verdict] = {}
     methods: dict[str, Any] = {
         "trust_region": lambda **o: trust.trust_region(f, grad, start, hess=hess, **o),
@@ -46,7 +46,7 @@ def minima_by_scipy(seed: int) -> Verdict:
     most = {"trust_region": 12, "newton_cg": 12, "damped_newton": 12, "bfgs": 40, "lbfgs": 40}
     for name, method in methods.items():
         optimum = follow(method(tol=1e-7))
-        parts[name] = near(optimum.x, wanted, tolerance=1e-6)
+        parts[name] = near(optimum.x, expected, tolerance=1e-6)
         # A wrong model still goes down by its line search or radius, but slowly.
         parts[f"{name}_steps"] = below(optimum.iterations, most[name] + 0.5)
     s, y = rng.normal(size=4), rng.normal(size=4)

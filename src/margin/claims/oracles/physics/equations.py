@@ -76,10 +76,10 @@ def equations_on_grids(seed: int) -> Verdict:
     left = pde.pde_residual(lambda p: torch.sin(p[:, 0] * 2 + p[:, 1]) + p[:, 1] ** 3, form, points).detach().numpy()
     s, k = np.sin(2 * x + y).ravel(), np.cos(2 * x + y).ravel()
     v = y.ravel()
-    wanted = 0.7 * -4 * s + 2 * -1.3 * -2 * s + 0.4 * (-s + 6 * v) + 0.9 * 2 * k - 0.6 * (k + 3 * v**2)
+    expected = 0.7 * -4 * s + 2 * -1.3 * -2 * s + 0.4 * (-s + 6 * v) + 0.9 * 2 * k - 0.6 * (k + 3 * v**2)
     return every(
         solved=near(pde.solve_poisson(laplace, frame, h), u, tolerance=1e-8),
-        residual=near(left, wanted + 1.1 * (s + v**3) + 0.3, tolerance=1e-9),
+        residual=near(left, expected + 1.1 * (s + v**3) + 0.3, tolerance=1e-9),
     )
 
 

@@ -78,8 +78,8 @@ def learned_motion(seed: int) -> Verdict:
     weights, times = list(model.weights_.values()), 0.4 * np.arange(7)
     windows = [X[n, s : s + 4] for s in range(4) for n in range(2)]
     loss = np.mean([np.square(flow(weights, w[0], times[:4]) - w).mean() for w in windows])
-    wanted = np.stack([flow(weights, x[0], times) for x in X])
-    score = r2_score(X.reshape(-1, 2), wanted.reshape(-1, 2), multioutput="variance_weighted")
+    expected = np.stack([flow(weights, x[0], times) for x in X])
+    score = r2_score(X.reshape(-1, 2), expected.reshape(-1, 2), multioutput="variance_weighted")
     w1, b1, w2, b2 = (np.asarray(part, dtype=np.float64) for part in weights)
     y = X[:, 0].astype(np.float64)
     walked = [y]
@@ -92,8 +92,8 @@ def learned_motion(seed: int) -> Verdict:
     return every(
         loss=near(model.loss_curve_[-1], loss, tolerance=1e-4),
         rows=equal(model.t_, 2 * 8),
-        predicted=near(model.predict(X), wanted, tolerance=1e-4),
-        asked=near(model.predict(X[:, 0], times[2:5]), wanted[:, :3], tolerance=1e-4),
+        predicted=near(model.predict(X), expected, tolerance=1e-4),
+        asked=near(model.predict(X[:, 0], times[2:5]), expected[:, :3], tolerance=1e-4),
         euler=near(euler, np.stack(walked, axis=1), tolerance=1e-5),
         score=near(model.score(X), score, tolerance=1e-3),
     )

@@ -41,9 +41,9 @@ def _scaled_distances(seed: int) -> Verdict:
     metric = ours.MDS(2, max_iter=7, eps=0.0, random_state=seed).fit(X)
     ordered = ours.MDS(2, metric_mds=False, max_iter=4, eps=0.0, random_state=seed).fit(X)
     drawn = ours.MDS(2, init="random", n_init=3, max_iter=3, eps=0.0, random_state=seed).fit(X)
-    wanted, stresses = np.array(classical.embedding_), []
+    expected, stresses = np.array(classical.embedding_), []
     for _ in range(7):
-        wanted = scaling.guttman_transform(D, wanted)
+        expected = scaling.guttman_transform(D, expected)
     again = np.random.default_rng(seed)
     for _ in range(3):
         points = again.normal(scale=D.mean(), size=(n, 2))
@@ -62,7 +62,7 @@ def _scaled_distances(seed: int) -> Verdict:
         placed=near(
             np.abs(classical.transform(fresh)), np.abs(theirs.transform(fresh)[:, :2]), tolerance=1e-7
         ),
-        metric=near(metric.embedding_, wanted, tolerance=1e-9),
+        metric=near(metric.embedding_, expected, tolerance=1e-9),
         stress=near(metric.stress_, raw, tolerance=1e-8),
         relative=near(normalized.stress_, np.sqrt(raw / (D**2).sum() * 2), tolerance=1e-8),
         best_of_starts=near(drawn.stress_, min(stresses), tolerance=1e-8),
@@ -75,11 +75,11 @@ def _raw_stress(D: np.ndarray, Y: np.ndarray) -> float:
     return float(((pdist(Y) - squareform(D, checks=False)) ** 2).sum())
 
 
-def _placed_by_stress(points: np.ndarray, wanted: np.ndarray, placed: np.ndarray) -> dict[str, Verdict]:
+def _placed_by_stress(points: np.ndarray, all_lengths: np.ndarray, placed: np.ndarray) -> dict[str, Verdict]:
     """A minimum of the stress of one more row, the others held fixed, and no worse than the one SciPy finds from where
     our own search begins: there may be two."""
     parts: dict[str, Verdict] = {}
-    for k, (lengths, y) in enumerate(zip(wanted, placed)):
+    for k, (lengths, y) in enumerate(zip(all_lengths, placed)):
         stress = lambda y, lengths=lengths: float(((np.linalg.norm(points - y, axis=1) - lengths) ** 2).sum())  # noqa: E731
         begin, precise = points[lengths.argmin()] + 1e-3, {"xatol": 1e-8, "fatol": 1e-12}
         theirs = optimize.minimize(stress, begin, method="Nelder-Mead", options=precise).x
@@ -115,12 +115,12 @@ def paths_by_scipy(seed: int) -> Verdict:
     W = sparse.random(30, 30, 0.12, random_state=rng).toarray()
     W[28:], W[:, 28:] = 0.0, 0.0
     W = np.maximum(W, W.T) * (1 - np.eye(30))
-    wanted = csgraph.shortest_path(W, directed=False)
-    finite = np.isfinite(wanted)
+    expected = csgraph.shortest_path(W, directed=False)
+    finite = np.isfinite(expected)
     parts = {}
     for method in ("auto", "dijkstra", "floyd"):
         lengths = ours.shortest_paths(W, method)
-        parts[method] = near(lengths[finite], wanted[finite], tolerance=1e-10)
+        parts[method] = near(lengths[finite], expected[finite], tolerance=1e-10)
         parts[f"{method}_apart"] = equal(np.isfinite(lengths), finite)
     return every(**parts)
 
@@ -237,8 +237,8 @@ def unmixed_signals(seed: int) -> Verdict:
             np.mean([pair(w @ z)[0] * z for z in Z.T], axis=0) - np.mean([pair(w @ z)[1] for z in Z.T]) * w for w in W
         ])  # fmt: skip
         values, vectors = np.linalg.eigh(moved @ moved.T)
-        wanted = vectors @ np.diag(values**-0.5) @ vectors.T @ moved
-        parts[f"step_{fun}"] = near(independent.fast_ica_step(W, Z, fun), wanted, tolerance=1e-8)
+        expected = vectors @ np.diag(values**-0.5) @ vectors.T @ moved
+        parts[f"step_{fun}"] = near(independent.fast_ica_step(W, Z, fun), expected, tolerance=1e-8)
         settings: dict[str, Any] = {
             "w_init": start,
             "whiten": "unit-variance",

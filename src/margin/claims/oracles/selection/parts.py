@@ -34,8 +34,8 @@ def parts_of_squared_errors(seed: int) -> Verdict:
 @oracle("margin.selection.double_descent.legendre_features")
 def orthonormal_polynomials(seed: int) -> Verdict:
     x = np.random.default_rng(seed).uniform(-1, 1, size=7)
-    wanted = [eval_legendre(k, x) * np.sqrt(k + 0.5) * (1.0 + k) ** -1.3 for k in range(5)]
-    return near(legendre_features(x, 5, decay=1.3), np.array(wanted).T, tolerance=1e-10)
+    expected = [eval_legendre(k, x) * np.sqrt(k + 0.5) * (1.0 + k) ** -1.3 for k in range(5)]
+    return near(legendre_features(x, 5, decay=1.3), np.array(expected).T, tolerance=1e-10)
 
 
 class _Constant:

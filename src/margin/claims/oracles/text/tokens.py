@@ -49,12 +49,12 @@ def merges_the_slow_way(seed: int) -> Verdict:
     words = {
         "".join(rng.choice(list("abcd"), size=rng.integers(2, 9))).encode(): int(rng.integers(1, 9)) for _ in "x" * 12
     }
-    wanted = merges_by_recounting(words, 12, 1)
+    expected = merges_by_recounting(words, 12, 1)
     few = merges_by_recounting(words, 12, 9)
-    ranks = {pair: (rank, 256 + rank) for rank, pair in enumerate(wanted)}
+    ranks = {pair: (rank, 256 + rank) for rank, pair in enumerate(expected)}
     fresh = [int(c) for c in rng.choice(list(b"abcd"), size=30)]
     by_ranks = fresh
-    for rank, pair in enumerate(wanted):  # all of the lowest rank first: the same, as later ranks need earlier ones
+    for rank, pair in enumerate(expected):  # all of the lowest rank first: the same, as later ranks need earlier ones
         by_ranks = merged(by_ranks, pair, 256 + rank)
     text = " ".join(word.decode() for word, count in words.items() for _ in range(count))
     tokenizer = BytePairTokenizer.train(text, 256 + 10 + 2, special_tokens=["<end>", "<x>"])
@@ -65,7 +65,7 @@ def merges_the_slow_way(seed: int) -> Verdict:
         table.append(table[a] + table[b])
     sample = text[:40] + "<end>" + "dé" + "<x>"
     return every(
-        learned=equal(bpe_merging.learn_merges(words, 12), wanted),
+        learned=equal(bpe_merging.learn_merges(words, 12), expected),
         common_only=equal(bpe_merging.learn_merges(words, 12, min_frequency=9), few),
         merged=equal(bpe_merging.merge_symbols(fresh, ranks), by_ranks),
         trained=equal(tokenizer.merges, [(table[a], table[b]) for a, b in pairs]),

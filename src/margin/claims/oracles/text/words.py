@@ -34,11 +34,11 @@ def counted_neighbors(seed: int) -> Verdict:
     sentences = [[f"w{tokens[i]}" for i in range(a, b)] for a, b in zip((0, 7, 8), ends)]
     model = glove.GloVe(3, window=3, x_max=2.5, alpha=0.6, min_count=1, max_iter=2, random_state=seed).fit(sentences)
     names = list(model.vocabulary_)
-    wanted, expected_loss = _adagrad(counted[np.ix_(*[[int(name[1:]) for name in names]] * 2)], seed)
+    expected_vectors, expected_loss = _adagrad(counted[np.ix_(*[[int(name[1:]) for name in names]] * 2)], seed)
     return every(
         counts=near(glove.co_occurrences(tokens, ends, 5, 3).toarray(), counted, tolerance=1e-12),
         loss=near(glove.glove_loss(W, C, sparse.csr_matrix(counted), x_max=2.5, alpha=0.6), loss, tolerance=1e-9),
-        vectors=near(model.vectors_, wanted, tolerance=1e-5),
+        vectors=near(model.vectors_, expected_vectors, tolerance=1e-5),
         told=near(model.loss_, expected_loss, tolerance=1e-5),
     )
 
@@ -116,13 +116,13 @@ def topics_of_documents(seed: int) -> Verdict:
     counts, topic = rng.integers(0, 5, size=(3, 6)), rng.gamma(2.0, size=(2, 6)) + 0.3
     gamma, expected = topics.document_posterior(counts, topic, 0.4, tol=1e-10, max_iter=3000)
     logs = digamma(topic) - digamma(topic.sum(axis=1, keepdims=True))
-    wanted, total = np.zeros((3, 2)), np.zeros((2, 6))
+    expected_gamma, total = np.zeros((3, 2)), np.zeros((2, 6))
     for d in range(3):
         row = np.ones(2)
         for _ in range(3000):
             heights = np.exp(digamma(row) - digamma(row.sum()))[:, None] * np.exp(logs)
             phi = heights / heights.sum(axis=0)
             row = 0.4 + phi @ counts[d]
-        wanted[d] = row
+        expected_gamma[d] = row
         total += phi * counts[d]
-    return every(gamma=near(gamma, wanted, tolerance=1e-5), expected=near(expected, total, tolerance=1e-5))
+    return every(gamma=near(gamma, expected_gamma, tolerance=1e-5), expected=near(expected, total, tolerance=1e-5))

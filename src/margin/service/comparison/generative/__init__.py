@@ -141,8 +141,8 @@ def _kept(comparison: GenerativeComparison) -> list[Measured]:
             measured = Measured(**json.loads(line))
         except (TypeError, ValueError):
             continue
-        wanted = comparison.candidates.get(measured.model)
-        same = wanted is not None and settings_text(measured.model, wanted) == measured.settings
+        candidate = comparison.candidates.get(measured.model)
+        same = candidate is not None and settings_text(measured.model, candidate) == measured.settings
         if not measured.error and not measured.ended and (same or measured.model == COPIES):
             by_model[measured.model] = measured
     return list(by_model.values())

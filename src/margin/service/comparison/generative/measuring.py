@@ -94,7 +94,7 @@ class FittedGenerator:
 
 
 def make_model(name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int) -> Any:
-    """The catalog's model, told what the table is: the shape of images, and how many categories a column may have."""
+    """The catalog's model, set up for the table: the shape of images, and how many categories a column may have."""
     cls: Any = catalog.class_of(name)
     chosen = {**catalog.entry(name).settings, **settings}
     known = parameters_of(cls)
@@ -110,7 +110,7 @@ def make_model(name: str, settings: Mapping[str, Any], data: GenerativeData, see
 
 
 def settings_text(name: str, settings: Mapping[str, Any]) -> str:
-    """What a comparison sets on a model, in words."""
+    """What a comparison sets on a model, as text."""
     return ", ".join(f"{key}={value}" for key, value in {**catalog.entry(name).settings, **settings}.items())
 
 
@@ -143,7 +143,7 @@ def measure(
 
 
 def measure_copies(data: GenerativeData, seed: int) -> Measured:
-    """Training rows in place of samples: what a generator that only copies would get, and how the check tells."""
+    """Training rows in place of samples: what a generator that only copies would get, and how the check detects it."""
     rng = np.random.default_rng([seed, 3])
     n = min(len(data.held_out), MOST_MEASURED)
     rows = data.train[rng.choice(len(data.train), size=n, replace=n > len(data.train))]
