@@ -64,7 +64,7 @@ class ClassBlocks:
     def all_within(self) -> NDArray[Any]:
         """``diagonal``, with the blocks of all classes."""
         for code in np.flatnonzero(~self.known):
-            self.within(code)
+            self.within(int(code))
         return self.diagonal
 
     def across(self, first: int) -> NDArray[Any]:
