@@ -28,6 +28,7 @@ class PoissonFit:
 
     @property
     def kl(self) -> float:
+        """The divergence from the geometric law to the Poisson law in nats."""
         return self.cross_entropy - self.entropy
 
 

@@ -69,10 +69,12 @@ class MetricAxioms:
 
     @property
     def is_pseudometric(self) -> bool:
+        """Whether all axioms hold but that different points are apart."""
         return self.triangle and self.non_negative and self.symmetric and self.zero_to_itself
 
     @property
     def is_metric(self) -> bool:
+        """Whether all axioms of a metric hold."""
         return self.is_pseudometric and self.distinguishes
 
 

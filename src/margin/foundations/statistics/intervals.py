@@ -25,6 +25,7 @@ class Interval(NamedTuple):
     high: float
 
     def covers(self, value: float) -> bool:
+        """Whether ``value`` lies in the interval."""
         return self.low <= value <= self.high
 
 

@@ -22,6 +22,7 @@ class SparsePlan(NamedTuple):
     mass: Array
 
     def dense(self, m: int, n: int) -> Array:
+        """The plan as a matrix."""
         T = np.zeros((m, n))
         np.add.at(T, (self.source, self.target), self.mass)
         return T
