@@ -89,7 +89,7 @@ def attempt(path: Path, X: Any, y: Any, fit: bool, known: str = "") -> tuple[str
             ask()
         except Exception as error:
             outcome = ("failed", f"{name}: {type(error).__name__}: {str(error)[:200]}")
-    if fit and parameters_in_words(model) != known:
+    if fit and parameters_text(model) != known:
         with contextlib.suppress(Exception):
             if hasattr(model, "iterate"):
                 list(islice(model.iterate(X, y), 2))
@@ -110,7 +110,7 @@ def asks_for_much(model: Any) -> bool:
     return any(name.rpartition("__")[2] in COUNTS and isinstance(v, int) and v > MOST_STEPS for name, v in given)
 
 
-def parameters_in_words(model: Any) -> str:
+def parameters_text(model: Any) -> str:
     """All parameters, nested ones too; empty where a broken file leaves none to be read."""
     try:
         return str(model.get_params(deep=True))
@@ -179,7 +179,7 @@ def _answer_lines(folder: Path, own: Path) -> None:
             X, y = data_of(name)
             _limit_cpu(10 * CPU_SECONDS)  # the first use may have to compile
             attempt(unchanged, X, y, fit=True)
-            documents[name] = read(unchanged), X, y, parameters_in_words(load(unchanged))
+            documents[name] = read(unchanged), X, y, parameters_text(load(unchanged))
         document, X, y, known = documents[name]
         content, changes = mutate(document, f"{name}-{number}")
         path = own / "file.safetensors"

@@ -1,6 +1,7 @@
 """Documentation that fails when it lies: the README's Python runs, its commands exist, references are current."""
 
 import importlib.util
+import json
 import re
 import shlex
 from functools import reduce
@@ -128,6 +129,22 @@ def test_the_layout_names_every_package():
     packages = {path.parent.name for path in (ROOT / "src" / "margin").glob("*/__init__.py")}
     assert packages <= named, packages - named
     assert all(importlib.util.find_spec(f"margin.{name}") for name in named)
+
+
+def test_the_frechet_distances_shown_are_the_stored_ones():
+    stored = json.loads((ROOT / "benchmarks" / "results" / "full_scale" / "diffusion-mnist.json").read_text())
+    rows = {row["model"]: row for row in stored["raw"]["rows"]}
+    fast, slow = rows["diffusion dpm2-sde 20"], rows["diffusion ddpm all"]
+    shown = " ".join((ROOT / "docs" / "design.md").read_text().split())
+    for sentence in (
+        f"after {fast['training_seconds']:.0f} seconds of one core",
+        f"{fast['frechet']:.1f} by 20 steps of the second-order sampler with new noise",
+        f"{slow['frechet']:.1f} by all 1,000 steps in {slow['sampling_seconds'] / fast['sampling_seconds']:.0f} times",
+        f"{rows['diffusion dpm2 20']['frechet']:.1f} by 20 steps without new noise",
+        f"{rows['training digits']['frechet']:.1f} for training digits",
+        f"{rows['independent pixels']['frechet']:.0f} for independent pixels",
+    ):
+        assert sentence in shown, sentence
 
 
 def test_the_project_speaks_of_itself_alone():

@@ -2,7 +2,7 @@
 
 ``python tests/parity/differences.py > docs/differences.md`` writes the page. The signatures are compared; the reasons
 stand in ``differences.toml``: under a class, or under ``every`` for a parameter that means the same everywhere; what
-differs beside parameters is listed under ``elsewhere``.
+differs apart from parameters is listed under ``elsewhere``.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def render() -> str:
         "where the parameter does not exist. Everything else has scikit-learn's name, values and default.",
         "Made by `python tests/parity/differences.py > docs/differences.md`; a test keeps it complete.",
         "",
-        "## Beside parameters",
+        "## Apart from parameters",
         "",
-        *(f"- **{subject}**: {said}" for subject, said in elsewhere.items()),
+        *(f"- **{subject}**: {difference}" for subject, difference in elsewhere.items()),
     ]
     owner = ""
     for difference in differences():

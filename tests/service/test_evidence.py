@@ -54,11 +54,11 @@ def test_code_that_shares_a_comparison_is_told_once():
 
 
 def test_what_is_told_of_a_row_is_short():
-    from margin.cli.evidence import _told
+    from margin.cli.evidence import _described
 
-    assert _told(Finding("sums", "array (7, 2) off by 0.25", "array (7, 2) within 1e-10")) == (
+    assert _described(Finding("sums", "array (7, 2) off by 0.25", "array (7, 2) within 1e-10")) == (
         "sums: off by 0.25 (expected at most 1e-10)"
     )
-    assert _told(Finding("count", 4, 4)) == "count: 4 as expected"
-    assert _told(Finding("", [0.5, 1.0], "[0.5, 1] within 0.1")) == "[0.5, 1] as expected within 0.1"
-    assert _told(Finding("kind", "<class 'builtins.RuntimeWarning'>", "x")) == "kind: RuntimeWarning (expected x)"
+    assert _described(Finding("count", 4, 4)) == "count: 4 as expected"
+    assert _described(Finding("", [0.5, 1.0], "[0.5, 1] within 0.1")) == "[0.5, 1] as expected within 0.1"
+    assert _described(Finding("kind", "<class 'builtins.RuntimeWarning'>", "x")) == "kind: RuntimeWarning (expected x)"

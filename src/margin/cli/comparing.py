@@ -31,11 +31,14 @@ def compare(
         typer.Argument(help=DATA, autocompletion=data_names),
     ],
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
-    task: Annotated[str | None, typer.Option(help="classification or regression; default: found out.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="classification or regression; default: inferred from the target.")
+    ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            help="What decides, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.", autocompletion=metric_names
+            help="Metric that ranks the models, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.",
+            autocompletion=metric_names,
         ),
     ] = None,
     models: Annotated[
@@ -49,10 +52,15 @@ def compare(
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
     held_out: Annotated[
-        float | None, typer.Option(help="Part of the rows that judges the winner; default 0.2 from 500 rows on.")
+        float | None,
+        typer.Option(help="Fraction of the rows held out to judge the winner; default 0.2 from 500 rows on."),
     ] = None,
-    group: Annotated[str | None, typer.Option(help="Rows with the same value here stay in one fold.")] = None,
-    time: Annotated[str | None, typer.Option(help="Folds go forward in this column: train before, test after.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column of groups: rows with the same value stay in one fold.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column of times: folds train on earlier rows and test on later ones.")
+    ] = None,
     ignore: Annotated[Many, typer.Option(help="Leave out this column; may be repeated.")] = None,
     kinds: Annotated[
         Many, typer.Option(metavar="COLUMN=KIND", help="Read a column as number, flag, category, text or date.")
@@ -60,7 +68,7 @@ def compare(
     missing_target: Annotated[
         str, typer.Option(help="Rows without a target: drop them, make them a class, or error.")
     ] = "drop",
-    budget: Annotated[str, typer.Option(help="Time, e.g. 90s or 5m; auto: 3m for large tables; none.")] = "auto",
+    budget: Annotated[str, typer.Option(help="Time limit, e.g. 90s or 5m; auto: 3m for large tables; none.")] = "auto",
     tune: Annotated[int, typer.Option(min=0, help="Settings to try for each of the three leaders.")] = 0,
     ensembles: Annotated[bool, typer.Option(help="Blend and stack the leaders.")] = True,
     curve: Annotated[
@@ -69,12 +77,12 @@ def compare(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 0,
     generative: Annotated[
-        bool, typer.Option("--generative", help="Models that draw new rows, by density and samples.")
+        bool, typer.Option("--generative", help="Compare models that draw new rows, by density and samples.")
     ] = False,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
     new: Annotated[
-        bool, typer.Option("--new", help="Where the folder holds another comparison, take one beside it.")
+        bool, typer.Option("--new", help="Where the folder holds another comparison, use a new one beside it.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Where the folder holds another comparison, start it over.")
@@ -82,7 +90,7 @@ def compare(
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")
     ] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No board while it runs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not show the board while it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare every suitable model on a table: scores with intervals, costs, failures as rows; judge and save the best.

@@ -30,14 +30,18 @@ def describe(
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
     kinds: Annotated[
         list[str] | None,
-        typer.Option("--kinds", metavar="COLUMN=KIND", help="Say what a column is; may be repeated."),
+        typer.Option(
+            "--kinds",
+            metavar="COLUMN=KIND",
+            help="Read a column as number, flag, category, text or date; may be repeated.",
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="Leave a column out; may be repeated.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what a table holds: the kind and use of every column with the reason, leaks, copies, groups, time order."""
+    """Describe a table: kind and use of every column with the reason, leaks, duplicates, groups, time order."""
     from margin.service.describing import describe as describe_table
 
     with reported():

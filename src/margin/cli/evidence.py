@@ -100,9 +100,9 @@ def _print_verdict(item: Checked, brief: bool) -> None:
     failed = item.verdict == "fails"
     _print_entry(console, "statement", item.statement)
     own = [f for f in findings if not f.is_counterexample and not f.compared]
-    _print_entry(console, "measured", "; ".join(map(_told, own)), None if failed else LINES)
+    _print_entry(console, "measured", "; ".join(map(_described, own)), None if failed else LINES)
     for code, numbers in _by_code(findings).items():
-        text = "; ".join(map(_told, numbers)) if failed else f"agrees in {len(numbers)} comparisons"
+        text = "; ".join(map(_described, numbers)) if failed else f"agrees in {len(numbers)} comparisons"
         _print_entry(console, "code", f"{code} against an independent implementation: {text}")
     for words in item.errata:
         _print_entry(console, "notes", words)
@@ -121,7 +121,7 @@ def _by_code(findings: list[Finding]) -> dict[str, list[Finding]]:
     return by_code
 
 
-def _told(finding: Finding) -> str:
+def _described(finding: Finding) -> str:
     """What was measured and, unless it is the very same, what was expected."""
     measured, expected = _pair(finding.measured, finding.expected)
     if measured == expected or expected.startswith(f"{measured} within "):

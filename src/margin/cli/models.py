@@ -49,7 +49,7 @@ def show(
 ) -> None:
     """Show a model or a row of the notes (equation, parameters, source, verdicts), or what a run holds.
 
-    A name of another library or with a slip shows the nearest method.
+    A misspelled name, or one from another library, shows the nearest method.
     """
     with reported():
         facts = models.describe(name)

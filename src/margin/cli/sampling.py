@@ -23,10 +23,11 @@ def sample(
     run: Trained,
     n: Annotated[int | None, typer.Option("--number", "-n", min=1, help="How many; default: 10 rows, 1 text.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
-    prompt: Annotated[str | None, typer.Option(help="Text: what it goes on from.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Text: the beginning to continue.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Text: most tokens; default 200.")] = None,
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Text: above 1 bolder, 0 always the most probable; default 1.")
+        float | None,
+        typer.Option(min=0, help="Text: above 1 more random, 0 always the most probable token; default 1."),
     ] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="Text: only among the k most probable tokens.")] = None,
     top_p: Annotated[

@@ -23,7 +23,7 @@ def warm(
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes at a time; by default one per processor.")] = None,
 ) -> None:
-    """Compile the kernels of the models now, once per machine, so that no first fit has to wait for it."""
+    """Compile the kernels of the models now, once per machine, so that no first fit waits for it."""
     from margin.service import warming
 
     with reported():

@@ -4,23 +4,19 @@
 NumPy; pandas, PyArrow, Pillow and scikit-learn are imported by the functions that need them.
 """
 
+from margin.data.folds import group_folds, random_folds, stratified_fold_numbers, stratified_folds, time_folds
 from margin.data.images import read_image, read_image_folder
 from margin.data.named import Dataset, load, names
 from margin.data.preprocessing import frame, preprocessor
 from margin.data.profile import ColumnProfile, Profile, profile
 from margin.data.reading import from_arrow, from_pandas, read
 from margin.data.splits import (
-    group_folds,
     group_split,
     hold_out,
     quantile_bins,
-    random_folds,
     random_split,
-    stratified_fold_numbers,
-    stratified_folds,
     stratified_split,
     three_way_split,
-    time_folds,
     time_split,
 )
 from margin.data.table import Table

@@ -58,7 +58,21 @@ class ClassOverlaps(NamedTuple):
 def precision_recall(
     truth: Sequence[Boxes], found: Sequence[Boxes], label: object, threshold: float = 0.5, method: str = "voc"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Precision and recall of one class after each of its detections, best score first."""
+    """Precision and recall of one class after each of its detections, best score first.
+
+    Parameters
+    ----------
+    truth : sequence of Boxes
+        The objects of every image.
+    found : sequence of Boxes
+        The detections of every image, with scores.
+    label : object
+        The class.
+    threshold : float
+        Overlap (IoU) from which on a detection is right.
+    method : {"voc", "voc07", "coco"}
+        Whose rules of matching hold.
+    """
     return ClassOverlaps.of(truth, found, label, method).curve(threshold, method)
 
 
@@ -87,6 +101,17 @@ def _hits(overlap: np.ndarray, threshold: float, method: str) -> np.ndarray:
 def average_precision(precision: np.ndarray, recall: np.ndarray, method: str = "voc") -> float:
     """The area under the curve, "voc", or its mean at 11 ("voc07") or 101 ("coco") levels of recall.
 
+    Parameters
+    ----------
+    precision : ndarray of shape (k,)
+        Precision after each detection.
+    recall : ndarray of shape (k,)
+        Recall after each detection.
+    method : {"voc", "voc07", "coco"}
+        How the area under the curve is taken.
+
+    Examples
+    --------
     >>> average_precision(np.array([1.0, 0.5, 2 / 3]), np.array([0.5, 0.5, 1.0]))
     0.8333333333333333
     """
@@ -105,12 +130,32 @@ def average_precision(precision: np.ndarray, recall: np.ndarray, method: str = "
 def mean_average_precision(
     truth: Sequence[Boxes], found: Sequence[Boxes], threshold: float = 0.5, method: str = "voc"
 ) -> float:
-    """The mean over the classes that occur among the objects; NaN without any object."""
+    """The mean over the classes that occur among the objects; NaN without any object.
+
+    Parameters
+    ----------
+    truth : sequence of Boxes
+        The objects of every image.
+    found : sequence of Boxes
+        The detections of every image, with scores.
+    threshold : float
+        Overlap (IoU) from which on a detection is right.
+    method : {"voc", "voc07", "coco"}
+        How the area under the curve is taken.
+    """
     return _mean_precision(truth, found, (threshold,), method)
 
 
 def coco_map(truth: Sequence[Boxes], found: Sequence[Boxes]) -> float:
-    """COCO's headline number: the mean over classes and the thresholds 0.5 to 0.95."""
+    """COCO's headline number: the mean over classes and the thresholds 0.5 to 0.95.
+
+    Parameters
+    ----------
+    truth : sequence of Boxes
+        The objects of every image.
+    found : sequence of Boxes
+        The detections of every image, with scores.
+    """
     return _mean_precision(truth, found, COCO_THRESHOLDS, "coco")
 
 

@@ -22,6 +22,17 @@ Predict = Callable[[Any], np.ndarray]
 def grid_of(x: np.ndarray, points: int = 50, trim: float = 0.05) -> np.ndarray:
     """Values of a column to look at: all if they are few, else evenly from its ``trim`` to its ``1 - trim`` quantile.
 
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Values of a column; NaN are left out.
+    points : int
+        Most values.
+    trim : float in [0, 0.5)
+        Quantile at which the grid begins.
+
+    Examples
+    --------
     >>> grid_of(np.array([2.0, 1.0, 2.0, np.nan]))
     array([1., 2.])
     """
@@ -39,6 +50,17 @@ def individual_curves(predict: Predict, X: Any, columns: Sequence[int], grid: An
     """The prediction for every row (n) at every point of ``grid`` (points, len(columns)), (n, points).
 
     ``X`` is an array or a data frame; of a data frame, columns of labels may be asked too, with labels as grid.
+
+    Parameters
+    ----------
+    predict : callable
+        Maps rows to predictions.
+    X : array or data frame of shape (n, p)
+        Rows.
+    columns : sequence of int
+        Numbers of the columns.
+    grid : array-like of shape (points, len(columns))
+        Values of these columns, jointly; (points,) for one column.
     """
     table, points = _checked(X, columns, grid)
     curves = np.empty((table.n_rows, len(points)))
@@ -55,6 +77,21 @@ def partial_dependence(
 ) -> np.ndarray:
     """The mean of the individual curves, (points,).
 
+    Parameters
+    ----------
+    predict : callable
+        Maps rows to predictions.
+    X : array or data frame of shape (n, p)
+        Rows.
+    columns : sequence of int
+        Numbers of the columns.
+    grid : array-like of shape (points, len(columns))
+        Values of these columns, jointly; (points,) for one column.
+    weight : ndarray of shape (n,), optional
+        Weights of the rows in the mean.
+
+    Examples
+    --------
     >>> X = np.array([[0.0, 1.0], [0.0, 3.0]])
     >>> partial_dependence(lambda rows: rows[:, 0] * rows[:, 1], X, [0], np.array([0.0, 1.0, 2.0]))
     array([0., 2., 4.])

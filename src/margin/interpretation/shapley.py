@@ -50,9 +50,26 @@ def shapley_values(
     ("permutation") or the coalitions ("kernel") that are tried; "auto" is "exact" where that asks for no more
     coalitions than "permutation" would, else "permutation".
 
+    Parameters
+    ----------
+    predict : callable
+        Maps rows to predictions.
+    X : array or data frame of shape (n, p)
+        Rows to explain.
+    background : array or data frame of shape (m, p)
+        Rows that stand for absent columns.
+    method : {"auto", "exact", "permutation", "kernel"}
+        How the sum over coalitions is computed or estimated.
+    n_samples : int
+        Orders or coalitions to try.
+    random_state : int, RandomState, Generator or None
+        Source of randomness.
+
+    Examples
+    --------
     >>> X = np.array([[1.0, 2.0, 3.0]])
-    >>> found = shapley_values(lambda rows: rows[:, 0] + rows[:, 1] * rows[:, 2], X, np.zeros((1, 3)))
-    >>> found.values[0, :, 0], found.expected
+    >>> attribution = shapley_values(lambda rows: rows[:, 0] + rows[:, 1] * rows[:, 2], X, np.zeros((1, 3)))
+    >>> attribution.values[0, :, 0], attribution.expected
     (array([1., 3., 3.]), array([0.]))
     """
     table = TableColumns(X, background)

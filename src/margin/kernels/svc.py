@@ -23,7 +23,7 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Number, Seed
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
-from margin.data.splits import stratified_fold_numbers
+from margin.data.folds import stratified_fold_numbers
 from margin.kernels.cost import COST, finite_cost
 from margin.kernels.dual_classifier import DualClassifier
 from margin.kernels.dual_records import solve_some

@@ -97,7 +97,25 @@ def domain_adapt(
     strength: float = 1.0,
     random_state: int = 0,
 ) -> nn.Module:
-    """A network for classes of the target, of which only rows are known: 'coral', 'importance', 'dann' or 'none'."""
+    """A network for classes of the target, of which only rows are known: 'coral', 'importance', 'dann' or 'none'.
+
+    Parameters
+    ----------
+    source : tuple of arrays
+        Rows and labels of the source.
+    target : array-like of shape (m, n_features)
+        Rows of the target, without labels.
+    method : {"coral", "importance", "dann", "none"}
+        Matched covariances, weighted source rows, an adversary on the domain, or no adaptation.
+    width : int
+        Units of the hidden layer.
+    epochs : int
+        Passes over the source rows.
+    strength : float
+        Weight of the adversary; only "dann" has one.
+    random_state : int
+        Seed.
+    """
     methods = ("none", "coral", "importance", "dann")
     if method not in methods:
         raise ValueError(f"domain_adapt: method must be one of {', '.join(methods)}; got {method!r}.")

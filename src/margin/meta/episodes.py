@@ -34,6 +34,25 @@ def sample_episode(
 
     ``X`` is an array, or a sequence of anything, of which the episode then holds lists.
 
+    Parameters
+    ----------
+    X : array-like or sequence
+        Rows.
+    y : array-like of shape (n,)
+        Their classes.
+    k : int
+        Classes of the episode.
+    n : int
+        Support rows of each class.
+    q : int
+        Query rows of each class.
+    random_state : int, RandomState, Generator or None
+        Source of randomness.
+    classes : array-like, optional
+        Classes to choose from; all by default.
+
+    Examples
+    --------
     >>> episode = sample_episode(np.arange(12), np.repeat([5, 6, 7], 4), 2, 1, 3, random_state=0)
     >>> len(episode.support), len(episode.query), episode.support_labels.tolist()
     (2, 6, [0, 1])

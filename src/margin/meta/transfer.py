@@ -30,7 +30,29 @@ def fine_tune(
     weight: Any = None,
     random_state: int = 0,
 ) -> nn.Module:
-    """A copy of ``module`` trained on classes ``y``; parameters with names that begin with one of ``freeze`` stay."""
+    """A copy of ``module`` trained on classes ``y``; parameters with names that begin with one of ``freeze`` stay.
+
+    Parameters
+    ----------
+    module : Module
+        A network that gives one score per class.
+    X : array-like of shape (n, n_features)
+        Rows.
+    y : array-like of shape (n,)
+        Classes 0 to k - 1.
+    freeze : sequence of str
+        Beginnings of the names of parameters that stay as they are.
+    epochs : int
+        Passes over the rows.
+    batch_size : int
+        Rows of a batch.
+    rate : float
+        Learning rate.
+    weight : array-like of shape (n,), optional
+        Weights of the rows.
+    random_state : int
+        Seed.
+    """
     tuned = deepcopy(module).requires_grad_(True)
     for start in freeze:
         named = [p for name, p in tuned.named_parameters() if name.startswith(start)]
@@ -65,7 +87,23 @@ def pretrain_then_finetune(
     epochs: tuple[int, int] = (30, 50),
     random_state: int = 0,
 ) -> tuple[nn.Module, nn.Module]:
-    """A perceptron learned on ``source`` and then, with a new last layer, on ``target``; and one from scratch."""
+    """A perceptron learned on ``source`` and then, with a new last layer, on ``target``; and one from scratch.
+
+    Parameters
+    ----------
+    source : tuple of arrays
+        Rows and labels of the first task.
+    target : tuple of arrays
+        Rows and labels of the second task.
+    hidden : sequence of int
+        Units of the hidden layers.
+    freeze : sequence of str
+        Beginnings of the names of parameters that stay as they are on the second task.
+    epochs : tuple of int
+        Epochs on the first and on the second task.
+    random_state : int
+        Seed.
+    """
     learned = _pretrained(source, hidden, epochs[0], random_state)
     n_outputs = int(np.max(target[1])) + 1
     start = with_new_head(learned, n_outputs, random_state + 1)
@@ -97,6 +135,25 @@ def transfer_curve(
 
     ``pretrained`` and ``scratch`` have shape (repeats, counts): each repeat draws other labeled rows. Without any label
     the last layer stays as it was drawn, so both are at chance.
+
+    Parameters
+    ----------
+    source : tuple of arrays
+        Rows and labels of the first task.
+    target : tuple of arrays
+        Rows and labels of the second task.
+    n_labels : sequence of int
+        Labeled rows per class.
+    hidden : sequence of int
+        Units of the hidden layers.
+    freeze : sequence of str
+        Beginnings of the names of parameters that stay as they are on the second task.
+    epochs : tuple of int
+        Epochs on the first and on the second task.
+    repeats : int
+        Draws of labeled rows.
+    random_state : int
+        Seed.
     """
     Z, labels = np.asarray(target[0]), np.asarray(target[1])
     k, learned = int(labels.max()) + 1, _pretrained(source, hidden, epochs[0], random_state)

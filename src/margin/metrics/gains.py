@@ -28,8 +28,8 @@ def cumulative_gains(y_true: Any, score: Any, pos_label: Any = None) -> tuple[np
 
     Examples
     --------
-    >>> rows, found = cumulative_gains([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> rows.tolist(), found.tolist()
+    >>> rows, gains = cumulative_gains([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> rows.tolist(), gains.tolist()
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
     counts = threshold_counts(y_true, score, pos_label)

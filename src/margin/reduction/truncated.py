@@ -30,7 +30,7 @@ def lanczos_components(X: np.ndarray, k: int, *, tol: float, rng: np.random.Gene
     start = rng.uniform(-1, 1, size=min(X.shape)).astype(X.dtype)
     _, singular, Vt = svds(centered, k=k, tol=tol, v0=start)
     order = np.argsort(-singular)
-    return _found(mean, centered, singular[order], Vt[order], "arpack")
+    return _components_of(mean, centered, singular[order], Vt[order], "arpack")
 
 
 def sparse_components(X: Any, k: int, *, solver: str, tol: float, rng: np.random.Generator) -> PrincipalComponents:
@@ -74,7 +74,7 @@ def sketched_components(
     Q, _ = qr(A @ Q, mode="economic", overwrite_a=True, check_finite=False)
     left, singular, right = svd(Q.T @ A, full_matrices=False, check_finite=False)
     directions = (Q @ left).T if wide else right
-    return _found(mean, centered, singular[:k], directions[:k], "randomized")
+    return _components_of(mean, centered, singular[:k], directions[:k], "randomized")
 
 
 def _centered(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +82,7 @@ def _centered(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, X - mean.astype(X.dtype)
 
 
-def _found(
+def _components_of(
     mean: np.ndarray, centered: np.ndarray, singular: np.ndarray, directions: np.ndarray, solver: str
 ) -> PrincipalComponents:
     """With the divisor n - 1."""

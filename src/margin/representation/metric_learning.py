@@ -112,7 +112,7 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
             return -value, -gradient.ravel()
 
         search: dict[str, Any] = {"method": "L-BFGS-B", "tol": self.tol, "options": {"maxiter": self.max_iter}}
-        optimum = minimize(negative, start.ravel(), jac=True, callback=self._told(start.shape, scale), **search)
+        optimum = minimize(negative, start.ravel(), jac=True, callback=self._callback(start.shape, scale), **search)
         if not optimum.success and self.max_iter <= optimum.nit:
             warnings.warn(
                 f"{type(self).__name__}: not converged after max_iter={self.max_iter} iterations.",
@@ -143,7 +143,7 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         tags.target_tags.required = True
         return tags
 
-    def _told(self, shape: tuple[int, ...], scale: np.ndarray) -> Any:
+    def _callback(self, shape: tuple[int, ...], scale: np.ndarray) -> Any:
         """What L-BFGS calls after every iteration, if anyone listens."""
         if self.callback is None and not self.verbose:
             return None

@@ -72,10 +72,12 @@ class Run:
 
     @property
     def status(self) -> str:
+        """How far the run is, as its manifest has it: "new", "running", "interrupted", "failed" or "finished"."""
         return self.manifest["status"]
 
     @property
     def model_path(self) -> Path:
+        """Where the finished model is, or will be."""
         return self.folder / "model.safetensors"
 
     def model(self, like: Any = None) -> Any:

@@ -31,7 +31,15 @@ def _counts(truth: Any, predicted: Any, n_classes: int | None) -> np.ndarray:
 
 
 def pixel_accuracy(truth: Any, found: Any) -> float:
-    """Fraction of pixels with the right class."""
+    """Fraction of pixels with the right class.
+
+    Parameters
+    ----------
+    truth : array-like of int
+        True class of every pixel, one map or several.
+    found : array-like of the shape of ``truth``
+        Predicted classes.
+    """
     counts = _counts(truth, found, None)
     return float(np.trace(counts) / counts.sum())
 
@@ -39,6 +47,17 @@ def pixel_accuracy(truth: Any, found: Any) -> float:
 def class_iou(truth: Any, found: Any, n_classes: int | None = None) -> np.ndarray:
     """IoU of every class over all pixels given; NaN for a class that is in neither map.
 
+    Parameters
+    ----------
+    truth : array-like of int
+        True class of every pixel, one map or several.
+    found : array-like of the shape of ``truth``
+        Predicted classes.
+    n_classes : int, optional
+        Number of classes; by default one more than the largest that occurs.
+
+    Examples
+    --------
     >>> class_iou([[0, 1], [1, 1]], [[0, 1], [0, 1]])
     array([0.5       , 0.66666667])
     """
@@ -48,14 +67,34 @@ def class_iou(truth: Any, found: Any, n_classes: int | None = None) -> np.ndarra
 
 
 def class_dice(truth: Any, found: Any, n_classes: int | None = None) -> np.ndarray:
-    """Dice coefficient of every class; NaN for a class that is in neither map."""
+    """Dice coefficient of every class; NaN for a class that is in neither map.
+
+    Parameters
+    ----------
+    truth : array-like of int
+        True class of every pixel, one map or several.
+    found : array-like of the shape of ``truth``
+        Predicted classes.
+    n_classes : int, optional
+        Number of classes; by default one more than the largest that occurs.
+    """
     counts = _counts(truth, found, n_classes)
     total = counts.sum(axis=0) + counts.sum(axis=1)
     return np.where(total > 0, 2 * np.diag(counts) / np.maximum(total, 1), np.nan)
 
 
 def mean_iou(truth: Any, found: Any, n_classes: int | None = None) -> float:
-    """The mean of :func:`class_iou` over the classes that occur."""
+    """The mean of :func:`class_iou` over the classes that occur.
+
+    Parameters
+    ----------
+    truth : array-like of int
+        True class of every pixel, one map or several.
+    found : array-like of the shape of ``truth``
+        Predicted classes.
+    n_classes : int, optional
+        Number of classes; by default one more than the largest that occurs.
+    """
     return float(np.nanmean(class_iou(truth, found, n_classes)))
 
 
@@ -63,6 +102,15 @@ def class_hausdorff(truth: np.ndarray, found: np.ndarray, label: int) -> float:
     """Hausdorff distance in pixels between the pixels of one class in two maps (h, w).
 
     0 where neither has the class, infinite where one has it and the other not.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (h, w)
+        True class of every pixel.
+    found : ndarray of shape (h, w)
+        Predicted class of every pixel.
+    label : int
+        The class.
     """
     a, b = np.argwhere(np.asarray(truth) == label), np.argwhere(np.asarray(found) == label)
     if len(a) == 0 or len(b) == 0:

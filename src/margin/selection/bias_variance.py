@@ -45,6 +45,7 @@ class BiasVariance:
 
     @property
     def noise(self) -> float:
+        """Mean noise of the test rows."""
         return float(self.parts.noise.mean())
 
     @property
@@ -109,7 +110,23 @@ def expected_risk(
     random_state: RandomLike = None,
 ) -> tuple[float, float]:
     r"""Monte Carlo estimate of :math:`\mathbb E_D[R(\hat f_D)]` with its standard error: training and test rows are new
-    in every repetition, the loss is squared error or, for classes, 0-1."""
+    in every repetition, the loss is squared error or, for classes, 0-1.
+
+    Parameters
+    ----------
+    model : estimator or callable
+        An estimator, cloned for every fit, or a function that makes a new one.
+    problem : RegressionProblem or ClassificationProblem
+        Where rows come from.
+    n_rows : int
+        Rows of a training set.
+    n_sets : int
+        Training sets.
+    n_test : int
+        Test rows of each repetition.
+    random_state : int, RandomState, Generator or None
+        Source of randomness.
+    """
     rng = as_generator(random_state)
     is_regression = isinstance(problem, RegressionProblem)
     risks = []

@@ -31,6 +31,19 @@ def corrected_interval(
 ) -> tuple[float, float, float]:
     """Mean and interval of cross-validated scores by the corrected variance above.
 
+    Parameters
+    ----------
+    scores : sequence of float
+        One score per fold.
+    n_train : int
+        Training rows of a fold.
+    n_test : int
+        Test rows of a fold.
+    level : float in (0, 1)
+        Confidence level.
+
+    Examples
+    --------
     >>> mean, low, high = corrected_interval([0.8, 0.9, 0.85], n_train=80, n_test=40)
     >>> low < mean < high
     True
@@ -47,6 +60,19 @@ def corrected_interval(
 def corrected_paired_test(first: Any, second: Any, n_train: int, n_test: int) -> HypothesisTest:
     """Are two models' scores on the same folds equal in the mean? The corrected t-test above, two-sided.
 
+    Parameters
+    ----------
+    first : array-like of shape (k,)
+        Scores of one model.
+    second : array-like of shape (k,)
+        Scores of the other on the same folds.
+    n_train : int
+        Training rows of a fold.
+    n_test : int
+        Test rows of a fold.
+
+    Examples
+    --------
     >>> test = corrected_paired_test([0.9, 0.8, 0.85], [0.9, 0.8, 0.85], n_train=80, n_test=40)
     >>> test.p_value
     1.0

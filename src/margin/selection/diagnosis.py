@@ -29,6 +29,17 @@ def diagnose(train_error: float, validation_error: float, baseline: float) -> st
     when it does better than that there and more than twice as badly on others. Noise that no model could explain counts
     as left: where it is known, take it from all three errors.
 
+    Parameters
+    ----------
+    train_error : float
+        Error on the training rows.
+    validation_error : float
+        Error on other rows.
+    baseline : float
+        Error of the best constant.
+
+    Examples
+    --------
     >>> diagnose(0.9, 1.0, baseline=1.0), diagnose(0.01, 0.8, baseline=1.0), diagnose(0.1, 0.12, baseline=1.0)
     ('underfitting', 'overfitting', 'good fit')
     """
@@ -48,6 +59,17 @@ def overfitting_starts(train_loss: Any, validation_loss: Any, patience: int = 5)
     Both losses are compared over the ``patience`` epochs as a whole, so that one noisy epoch decides nothing; None
     where it never happens.
 
+    Parameters
+    ----------
+    train_loss : array-like of shape (epochs,)
+        Training loss of every epoch.
+    validation_loss : array-like of shape (epochs,)
+        Validation loss of every epoch.
+    patience : int
+        Epochs over which both are compared.
+
+    Examples
+    --------
     >>> overfitting_starts([5, 4, 3, 2, 1, 0.5], [5, 4, 3, 3.5, 4, 5], patience=3)
     2
     """
@@ -64,7 +86,19 @@ def overfitting_starts(train_loss: Any, validation_loss: Any, patience: int = 5)
 
 
 def generalization_gap(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], loss: str = "mse") -> float:
-    """Loss of a fitted model on test rows minus its loss on training rows; ``loss`` names a metric to minimize."""
+    """Loss of a fitted model on test rows minus its loss on training rows; ``loss`` names a metric to minimize.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    train : tuple of arrays
+        Training rows and targets.
+    test : tuple of arrays
+        Test rows and targets.
+    loss : str
+        Name of a metric to minimize.
+    """
     entry = metric(loss)
     if entry.greater_is_better:
         raise ValueError(f"generalization_gap: loss must be a metric that falls as models improve; got {loss!r}.")
@@ -130,6 +164,25 @@ def learning_curve(
     """Fit on growing parts of the training rows; each repeat draws its own test rows and its own order.
 
     ``sizes`` are fractions of the training rows. Parts grow by adding rows, so that a curve is not shaken by new ones.
+
+    Parameters
+    ----------
+    model : estimator or callable
+        An estimator, cloned for every fit, or a function that makes a new one.
+    X : array-like of shape (n, n_features)
+        Rows.
+    y : array-like of shape (n,)
+        Their targets.
+    sizes : array-like
+        Fractions of the training rows.
+    metric_name : str
+        Name of a metric of ``margin.metrics.REGISTRY``.
+    repeats : int
+        Random splits.
+    test_size : float or int
+        Fraction of the rows for testing, or their number.
+    random_state : int, RandomState, Generator or None
+        Source of randomness.
     """
     fractions = finite("learning_curve", "sizes", sizes)
     if fractions.ndim != 1 or np.any(np.diff(fractions) <= 0) or fractions[0] <= 0 or fractions[-1] > 1:

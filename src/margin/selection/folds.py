@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.data import folds as data_folds
 from margin.data import splits
 
 __all__ = ["FoldPlan", "plan_folds"]
@@ -105,6 +106,29 @@ def plan_folds(
     ``held_out`` is a fraction of the rows, 0 for none; by default a fifth from 500 rows on. With ``both_classes`` the
     rarer of two classes is in every part, at the price of fewer folds: without it nothing can be ranked.
 
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Targets.
+    task : {"classification", "regression"}
+        Whether folds are stratified.
+    n_folds : int
+        Number of folds, at most.
+    held_out : float, optional
+        Fraction of the rows that judge the winner.
+    groups : array-like of shape (n,), optional
+        Rows with one value stay in one fold.
+    times : array-like of shape (n,), optional
+        Folds go forward in time.
+    label_name : str
+        The column of groups or times, for messages.
+    both_classes : bool
+        Whether every part must have both classes.
+    seed : int
+        Seed.
+
+    Examples
+    --------
     >>> plan = plan_folds([0, 1] * 50, "classification", held_out=0.2)
     >>> plan.kind, len(plan.development), len(plan.held_out), len(plan.folds)
     ('stratified', 80, 20, 5)
@@ -180,7 +204,9 @@ def _possible_folds(kind: str, labels: np.ndarray | None, n: int, k: int, both_c
 
 def _folds(kind: str, labels: np.ndarray | None, n: int, k: int, seed: int) -> list[TrainTest]:
     if kind == "groups":
-        return list(splits.group_folds(labels, k, seed))
+        return list(data_folds.group_folds(labels, k, seed))
     if kind == "time":
-        return list(splits.time_folds(labels, k))
-    return list(splits.stratified_folds(labels, k, seed) if kind == "stratified" else splits.random_folds(n, k, seed))
+        return list(data_folds.time_folds(labels, k))
+    return list(
+        data_folds.stratified_folds(labels, k, seed) if kind == "stratified" else data_folds.random_folds(n, k, seed)
+    )

@@ -28,6 +28,21 @@ def train_test_split(
     ``shuffle=False`` is the chronological split: the last rows are for testing. If a class of the last array (labels)
     then misses from either part, a warning says so. ``stratify`` keeps the proportions of these labels in both parts.
 
+    Parameters
+    ----------
+    *arrays : array-like of equal length
+        What is split.
+    test_size : float or int
+        Fraction of the rows for testing, or their number.
+    shuffle : bool
+        Whether rows are drawn at random.
+    stratify : array-like of shape (n,), optional
+        Labels whose proportions both parts keep.
+    random_state : int, RandomState, Generator or None
+        Source of randomness.
+
+    Examples
+    --------
     >>> train_test_split([1, 2, 3, 4], test_size=0.5, shuffle=False)
     [array([1, 2]), array([3, 4])]
     """
@@ -94,6 +109,21 @@ def best_of_many(
     Each model errs on ``n_test`` rows with probability ``true_error``, independently; the one with the fewest errors is
     reported. Both arrays hold one value per repetition.
 
+    Parameters
+    ----------
+    true_error : float in (0, 1)
+        Error rate of every model.
+    n_models : int
+        Number of models.
+    n_test : int
+        Test rows.
+    repeats : int
+        Repetitions.
+    random_state : int, RandomState, Generator or None
+        Source of randomness.
+
+    Examples
+    --------
     >>> reported, again = best_of_many(0.3, 100, 200, random_state=0)
     >>> bool(reported.mean() < 0.25), bool(abs(again.mean() - 0.3) < 0.02)
     (True, True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from margin.core.arguments import integer
 from margin.core.randomness import RandomLike, as_generator
-from margin.data.splits import random_folds, stratified_folds
+from margin.data.folds import random_folds, stratified_folds
 from margin.metrics import metric
 from margin.selection.bias_variance import fresh
 from margin.selection.corrected import corrected_interval
@@ -41,10 +41,12 @@ class CrossValidation:
 
     @property
     def mean(self) -> float:
+        """Mean score of the folds."""
         return float(self.scores.mean())
 
     @property
     def standard_deviation(self) -> float:
+        """Standard deviation of the folds' scores."""
         return float(self.scores.std(ddof=1))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -53,7 +55,21 @@ class CrossValidation:
 
 
 def repeated_folds(y: Any, k: int = 5, repeats: int = 10, *, stratify: bool = False, seed: int = 0) -> Folds:
-    """``repeats`` partitions into ``k`` folds, each drawn anew: a list of k times ``repeats`` (train, test) pairs."""
+    """``repeats`` partitions into ``k`` folds, each drawn anew: a list of k times ``repeats`` (train, test) pairs.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Targets.
+    k : int
+        Folds of a partition.
+    repeats : int
+        Partitions.
+    stratify : bool
+        Whether folds keep the proportions of the classes.
+    seed : int
+        Seed.
+    """
     rng = as_generator(seed)
     repeats = integer("repeated_folds", "repeats", repeats, low=1)
     deal = (lambda: stratified_folds(y, k, rng)) if stratify else (lambda: random_folds(len(y), k, rng))
@@ -75,6 +91,25 @@ def cross_validate(
     ``folds`` is a number of random parts or a list of (train, test) pairs of positions. What is rated is the recipe,
     hyperparameters and all, not one fitted model; with ``refit`` the recipe is then fitted to all rows.
 
+    Parameters
+    ----------
+    model : estimator or callable
+        An estimator, cloned for every fit, or a function that makes a new one.
+    X : array-like of shape (n, n_features)
+        Rows.
+    y : array-like of shape (n,)
+        Their targets.
+    folds : int or iterable of pairs
+        Number of random folds, or (train, test) positions.
+    metric_name : str
+        Name of a metric of ``margin.metrics.REGISTRY``.
+    refit : bool
+        Whether a model is also fitted to all rows.
+    random_state : int, RandomState, Generator or None
+        Draws the folds.
+
+    Examples
+    --------
     >>> from margin.linear import LinearRegression
     >>> X = np.arange(10.0)[:, None]
     >>> cross_validate(LinearRegression(), X, 3 * X[:, 0], metric_name="mse").mean < 1e-20
@@ -122,6 +157,25 @@ def nested_cross_validate(
     """Choose the setting of ``grid`` by cross-validation inside each training part, and score it on the part left out.
 
     The outer test rows have no influence on the choice, so the outer scores estimate the whole procedure honestly.
+
+    Parameters
+    ----------
+    model : estimator or callable
+        An estimator, cloned for every fit, or a function that makes a new one.
+    grid : mapping of lists
+        Values of every parameter to choose from.
+    X : array-like of shape (n, n_features)
+        Rows.
+    y : array-like of shape (n,)
+        Their targets.
+    metric_name : str
+        Name of a metric of ``margin.metrics.REGISTRY``.
+    outer : int
+        Folds that score the procedure.
+    inner : int
+        Folds that choose the setting.
+    random_state : int, RandomState, Generator or None
+        Draws the folds.
     """
     if not grid or not all(len(values) for values in grid.values()):
         raise ValueError("nested_cross_validate: grid must name at least one parameter, each with values.")

@@ -52,7 +52,7 @@ def search_settings(
     search = _Search(model, X, y, metric, _stages(folds, n_settings, seed), len(folds))
     search_journal = SearchJournal(journal)
     own = Tried({}, {}, search.scores({}, []), "complete")
-    best, best_score = ({}, own.scores[-1]) if search.whole(own.scores) else ({}, -math.inf)
+    best, best_score = ({}, own.scores[-1]) if search.is_complete(own.scores) else ({}, -math.inf)
     for tried in search_journal.tried:
         setting = _setting(space, FixedTrial(tried.params))
         if tried.state == "complete" and tried.scores[-1] > best_score:
@@ -61,7 +61,7 @@ def search_settings(
         trial = search_journal.ask(seed)
         setting = _setting(space, trial)
         scores = own.scores if not setting else search.scores(setting, [own, *search_journal.tried])
-        state = "complete" if search.whole(scores) else "pruned" if scores else "fail"
+        state = "complete" if search.is_complete(scores) else "pruned" if scores else "fail"
         search_journal.add(Tried(*described(trial), scores, state))
         if state == "complete" and scores[-1] > best_score:
             best, best_score = setting, scores[-1]
@@ -116,7 +116,7 @@ class _Search:
         self.first_fold = len(stages) - n
         self.classes = tuple(np.unique(y).tolist()) if "classification" in metric.tasks else ()
 
-    def whole(self, scores: Sequence[float]) -> bool:
+    def is_complete(self, scores: Sequence[float]) -> bool:
         return len(scores) == len(self.stages)
 
     def scores(self, setting: Mapping[str, Any], others: Sequence[Tried]) -> list[float]:

@@ -48,18 +48,18 @@ def differences(manifest: Mapping[str, Any], identity: Mapping[str, Any], facts:
     if known.get("target", "") != identity.get("target", ""):
         changes.append(f"its target is {known.get('target') or 'none'}, not {identity.get('target') or 'none'}")
     elif known.get("data_hash") != identity.get("data_hash"):
-        changes.append(_data_words(manifest, facts))
+        changes.append(_data_difference(manifest, facts))
     if known.get("fingerprint") != identity.get("fingerprint") and known.get("model") == identity.get("model"):
-        changes += _parameter_words(manifest.get("params", {}), facts.get("params", {}))
+        changes += _parameter_differences(manifest.get("params", {}), facts.get("params", {}))
     if identity.get("kind") == "comparison":
         options = [name for name in {**known, **identity} if name not in ("kind", "target", "data_hash")]
         changed = [name for name in options if known.get(name) != identity.get(name)]
-        changes += [_option_words(name, known.get(name), identity.get(name)) for name in changed]
+        changes += [_option_difference(name, known.get(name), identity.get(name)) for name in changed]
     # Other data may have other kinds of columns, and then other preprocessing: one reason is enough.
     return changes or (["its columns were prepared otherwise"] if dict(known) != dict(identity) else [])
 
 
-def _data_words(manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+def _data_difference(manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     before, now = manifest.get("data"), facts.get("data")
     if before != now:
         return f"its data is {before}, not {now}"
@@ -75,12 +75,12 @@ def _data_words(manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     return f"values in {now} have changed"
 
 
-def _parameter_words(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _parameter_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     return [f"{name} was {before.get(name)} and is {now.get(name)} now" for name in names]
 
 
-def _option_words(name: str, before: Any, now: Any) -> str:
+def _option_difference(name: str, before: Any, now: Any) -> str:
     """An option of a comparison that differs; one that was not given is called unset."""
     option = {"n_folds": "folds", "kinds": "kinds of columns", "ignore": "columns to ignore"}.get(name, name)
     shown = ("unset" if value in (None, "", [], {}) else _shown(value) for value in (before, now))

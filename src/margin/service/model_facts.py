@@ -42,12 +42,12 @@ def model_facts(entry: catalog.Entry, folder: Path | None = None) -> dict[str, A
         kept = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(kept, dict) and kept.get("path") == entry.path:
             return kept
-    facts = _found(entry)
+    facts = _collected_facts(entry)
     _keep(path, facts)
     return facts
 
 
-def _found(entry: catalog.Entry) -> dict[str, Any]:
+def _collected_facts(entry: catalog.Entry) -> dict[str, Any]:
     """From the class itself, and from the atlas."""
     cls = catalog.class_of(entry.name)
     rows = rows_of(entry)

@@ -23,6 +23,15 @@ def save(model: Any, path: str | Path, *, data_hash: str = "") -> Path:
 
     ``model`` is an estimator of the catalog or a scikit-learn ``Pipeline`` around one with the preprocessors of the
     registry. ``data_hash`` records what it was trained on.
+
+    Parameters
+    ----------
+    model : estimator
+        The model.
+    path : str or Path
+        The file to write.
+    data_hash : str
+        Hash of the training data.
     """
     encoder = Encoder()
     root = encoder.encode(model, type(model).__name__)
@@ -33,7 +42,13 @@ def save(model: Any, path: str | Path, *, data_hash: str = "") -> Path:
 
 
 def load(path: str | Path) -> Any:
-    """Read a model written by :func:`save`; predictions are the same bits as before saving."""
+    """Read a model written by :func:`save`; predictions are the same bits as before saving.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file written by :func:`save`.
+    """
     manifest, arrays = container.read(path, "model")
     decoder = Decoder(Path(path), arrays)
     model = decoder.decode(manifest.get("root"))

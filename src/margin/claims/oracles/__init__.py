@@ -39,11 +39,11 @@ def oracle(*paths: str) -> Callable[[Oracle], Oracle]:
 
 def has_oracle(path: str) -> bool:
     """Whether something is registered for this path; imports only the modules of its package."""
-    return _found(path) is not None
+    return _registered_oracle(path) is not None
 
 
 def oracle_of(path: str) -> Oracle:
-    oracle = _found(path)
+    oracle = _registered_oracle(path)
     if oracle is None:
         raise KeyError(f"{path} has no oracle.")
     return oracle
@@ -61,7 +61,7 @@ def all_paths() -> tuple[str, ...]:
 
 
 @cache
-def _found(path: str) -> Oracle | None:
+def _registered_oracle(path: str) -> Oracle | None:
     """The comparison for the path itself, else for the same object by another name, else for the class of a method."""
     package = path.split(".")[1]
     _register_those_of(package)

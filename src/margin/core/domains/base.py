@@ -51,4 +51,5 @@ class Domain(ABC):
 
     @property
     def searchable(self) -> bool:
+        """Whether the domain declares a range for hyperparameter search."""
         return False

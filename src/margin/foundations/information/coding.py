@@ -57,7 +57,15 @@ def huffman_code(p: ArrayLike) -> list[str]:
 
 
 def mean_code_length(p: ArrayLike, code: list[str]) -> float:
-    r"""Expected bits per symbol \(\sum_x p(x) \ell(x)\) when data follow \(p\)."""
+    r"""Expected bits per symbol \(\sum_x p(x) \ell(x)\) when data follow \(p\).
+
+    Parameters
+    ----------
+    p : array-like of shape (k,)
+        Probabilities of the symbols.
+    code : list of str
+        A code word of 0 and 1 per symbol.
+    """
     probability = as_distribution("mean_code_length", "p", p)
     if probability.shape != (len(code),):
         raise ValueError(f"mean_code_length: p must have one entry per word; got {probability.shape} and {len(code)}.")
@@ -67,6 +75,15 @@ def mean_code_length(p: ArrayLike, code: list[str]) -> float:
 def encode(symbols: ArrayLike, code: list[str]) -> str:
     """The words of ``symbols`` in a row.
 
+    Parameters
+    ----------
+    symbols : array-like of int
+        Numbers of the symbols.
+    code : list of str
+        A code word of 0 and 1 per symbol.
+
+    Examples
+    --------
     >>> encode([0, 2, 1], ["0", "10", "11"])
     '01110'
     """

@@ -28,6 +28,17 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, base: float = math.e) -> Array:
     Zero only for equal distributions, infinite where \(p\) has mass and \(q\) none. It is not a distance:
     it is not symmetric and the triangle inequality fails.
 
+    Parameters
+    ----------
+    p : array-like of shape (..., k)
+        Probabilities of the classes.
+    q : array-like of shape (..., k)
+        The other probabilities.
+    base : float
+        Base of the logarithm: e for nats, 2 for bits.
+
+    Examples
+    --------
     >>> round(float(kl_divergence([0.2, 0.3, 0.5], [0.5, 0.25, 0.25])), 6)
     0.218012
     """
@@ -67,6 +78,19 @@ def kl_monte_carlo(
 
     .. math:: \hat D_{KL}(p \| q) = \frac1n \sum_i \big(\log_b p(x_i) - \log_b q(x_i)\big)
 
+    Parameters
+    ----------
+    samples : array-like of shape (n, ...)
+        Draws from p.
+    log_p : callable
+        Log-density of p, in nats, of an array of samples.
+    log_q : callable
+        Log-density of q, in nats, of an array of samples.
+    base : float
+        Base of the logarithm: e for nats, 2 for bits.
+
+    Examples
+    --------
     >>> x = np.random.default_rng(0).normal(size=10_000)
     >>> value, error = kl_monte_carlo(x, lambda x: -0.5 * x**2, lambda x: -0.5 * (x - 1) ** 2)
     >>> abs(value - 0.5) < 4 * error

@@ -53,6 +53,19 @@ def surprise_laws(
 
     Only multiples of \(-\log p\) pass all three; a candidate that fails one is shown by a single pair.
 
+    Parameters
+    ----------
+    candidate : callable
+        A function of probabilities.
+    rng : numpy.random.Generator
+        Source of randomness.
+    n : int
+        Number of random pairs.
+    tolerance : float
+        Largest error that counts as equal.
+
+    Examples
+    --------
     >>> surprise_laws(lambda p: 1 - p, np.random.default_rng(0))
     SurpriseLaws(certain_is_zero=True, additive=False, decreasing=True)
     """
@@ -97,6 +110,17 @@ def cross_entropy_sampled(samples: ArrayLike, log_q: Callable[[Array], Array], b
 
     .. math:: \hat H(p, q) = -\frac1n \sum_i \log_b q(x_i)
 
+    Parameters
+    ----------
+    samples : array-like of shape (n, ...)
+        Draws from p.
+    log_q : callable
+        Log-density of q, in nats, of an array of samples.
+    base : float
+        Base of the logarithm: e for nats, 2 for bits.
+
+    Examples
+    --------
     >>> cross_entropy_sampled([0.0, 1.0, 1.0], lambda x: np.log(np.where(x == 1, 0.5, 0.5)), base=2)
     1.0
     """

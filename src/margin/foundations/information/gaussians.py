@@ -25,6 +25,19 @@ def kl_normal(mean_0: ArrayLike, std_0: ArrayLike, mean_1: ArrayLike, std_1: Arr
     .. math:: D_{KL}\big(N(\mu_0, \sigma_0^2) \,\|\, N(\mu_1, \sigma_1^2)\big)
        = \log\frac{\sigma_1}{\sigma_0} - \frac12 + \frac{\sigma_0^2 + (\mu_1 - \mu_0)^2}{2 \sigma_1^2}
 
+    Parameters
+    ----------
+    mean_0 : array-like
+        Mean of the first normal.
+    std_0 : array-like
+        Its standard deviation.
+    mean_1 : array-like
+        Mean of the second normal.
+    std_1 : array-like
+        Its standard deviation.
+
+    Examples
+    --------
     >>> round(float(kl_normal(1, 2, 0, 1)), 6)
     1.306853
     """
@@ -47,6 +60,19 @@ def kl_gaussians(mean_0: ArrayLike, covariance_0: ArrayLike, mean_1: ArrayLike, 
 
     The last term is the squared Mahalanobis distance of the means.
 
+    Parameters
+    ----------
+    mean_0 : array-like of shape (d,)
+        Mean of the first normal.
+    covariance_0 : array-like of shape (d, d)
+        Its covariance.
+    mean_1 : array-like of shape (d,)
+        Mean of the second normal.
+    covariance_1 : array-like of shape (d, d)
+        Its covariance.
+
+    Examples
+    --------
     >>> round(kl_gaussians([0, 0], [[2, 1], [1, 2]], [1, -1], [[3, 0], [0, 1]]), 12)
     1.0
     """
@@ -77,6 +103,19 @@ def fit_normal(
     every mode. ``"reverse"`` minimizes \(D_{KL}(q \| p)\), which punishes mass where \(p\) has none, so it
     seeks one mode: the one near ``start``.
 
+    Parameters
+    ----------
+    grid : array-like of shape (n,)
+        Evenly spaced points.
+    log_density : callable
+        Log-density of p on them.
+    direction : {"forward", "reverse"}
+        Which divergence is minimized.
+    start : NormalParameters
+        Where the search begins.
+
+    Examples
+    --------
     >>> x = np.linspace(-8, 8, 2001)
     >>> truth, start = NormalParameters(1.0, 0.5), NormalParameters(0.0, 1.0)
     >>> fit = fit_normal(x, truth.log_density, "reverse", start=start)

@@ -28,16 +28,37 @@ class PoissonFit:
 
     @property
     def kl(self) -> float:
+        """The divergence from the geometric law to the Poisson law in nats."""
         return self.cross_entropy - self.entropy
 
 
 def geometric_pmf(k: NDArray[np.int64], success: float, start: int) -> Array:
-    r"""\(p(k) = \theta (1 - \theta)^{k - s}\) for \(k \ge s\), with \(s\) = 0 (failures) or 1 (trials)."""
+    r"""\(p(k) = \theta (1 - \theta)^{k - s}\) for \(k \ge s\), with \(s\) = 0 (failures) or 1 (trials).
+
+    Parameters
+    ----------
+    k : ndarray of int
+        Counts.
+    success : float in (0, 1]
+        Probability of success, :math:`\theta`.
+    start : {0, 1}
+        The least count.
+    """
     return np.where(k >= start, success * (1.0 - success) ** np.maximum(k - start, 0), 0.0)
 
 
 def poisson_pmf(k: NDArray[np.int64], rate: float, *, truncated: bool = False) -> Array:
-    r"""\(q(k) = e^{-\lambda} \lambda^k / k!\); ``truncated`` conditions on \(k \ge 1\)."""
+    r"""\(q(k) = e^{-\lambda} \lambda^k / k!\); ``truncated`` conditions on \(k \ge 1\).
+
+    Parameters
+    ----------
+    k : ndarray of int
+        Counts.
+    rate : float
+        The rate :math:`\lambda`.
+    truncated : bool
+        Whether 0 is excluded.
+    """
     return np.where((k >= 1) | (not truncated), np.exp(_log_poisson(k, rate, truncated)), 0.0)
 
 
@@ -50,6 +71,17 @@ def fit_poisson_to_geometric(success: float = 0.5, start: int = 0, *, truncated:
     \(p(k) = 2^{-k}, k \ge 1\) gives \(\lambda = 2\). With ``truncated`` the Poisson is conditioned on
     \(k \ge 1\) and its mean \(\lambda / (1 - e^{-\lambda})\) is matched instead.
 
+    Parameters
+    ----------
+    success : float in (0, 1]
+        Probability of success of the geometric law.
+    start : {0, 1}
+        Its least count.
+    truncated : bool
+        Whether 0 is excluded from the Poisson law.
+
+    Examples
+    --------
     >>> fit = fit_poisson_to_geometric(0.5, start=0)
     >>> round(fit.rate, 6), round(fit.cross_entropy, 6), round(fit.kl, 6)
     (1.0, 1.507834, 0.12154)

@@ -59,6 +59,7 @@ class Categorical(Discrete):
 
     @property
     def mode(self) -> int:
+        """The most probable category."""
         return int(np.argmax(self.p))
 
     def _log_prob(self, x: Array) -> Array:
@@ -108,6 +109,7 @@ class Multinomial(Distribution):
 
     @property
     def mean(self) -> Array:
+        """Expected counts, (k,)."""
         return self.n * self.p
 
     @property

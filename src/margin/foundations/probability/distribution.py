@@ -77,7 +77,8 @@ class Univariate(Distribution):
 
     @property
     @abstractmethod
-    def support(self) -> Support: ...
+    def support(self) -> Support:
+        """The possible values."""
 
     @property
     @abstractmethod
@@ -86,7 +87,8 @@ class Univariate(Distribution):
 
     @property
     @abstractmethod
-    def variance(self) -> float: ...
+    def variance(self) -> float:
+        """The expected squared deviation from the mean; infinite or NaN where the integral is."""
 
     @abstractmethod
     def quantile(self, q: ArrayLike) -> Array:
@@ -150,6 +152,7 @@ class Continuous(Univariate):
     """A law with a density: a single point has probability zero, an interval has the area above it."""
 
     def pdf(self, x: ArrayLike) -> Array:
+        """The density."""
         return np.exp(self.log_prob(x))
 
     def probability(self, a: float, b: float) -> float:
@@ -182,6 +185,7 @@ class Discrete(Univariate):
     """A law on countably many values, by default on integers; its CDF is a right-continuous staircase."""
 
     def pmf(self, k: ArrayLike) -> Array:
+        """The probability of every value."""
         return np.exp(self.log_prob(k))
 
     def probability(self, a: float, b: float) -> float:

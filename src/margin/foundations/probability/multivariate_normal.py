@@ -94,6 +94,7 @@ class MultivariateNormal(Distribution):
         return -linalg.solve_triangular(self.cholesky, flat.T, lower=True, trans="T").T.reshape(z.shape)
 
     def entropy(self) -> float:
+        """The differential entropy in nats."""
         return float(self.mean.size * (0.5 + LOG_SQRT_2PI) + np.sum(np.log(np.diag(self.cholesky))))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:

@@ -22,7 +22,17 @@ __all__ = ["linearity_test", "natural_spline_basis", "nested_f_test", "one_way_a
 
 
 def nested_f_test(X_small: ArrayLike, X_big: ArrayLike, y: ArrayLike) -> HypothesisTest:
-    """Does the bigger design explain more than chance? The columns of ``X_small`` must lie in the span of ``X_big``."""
+    """Does the bigger design explain more than chance? The columns of ``X_small`` must lie in the span of ``X_big``.
+
+    Parameters
+    ----------
+    X_small : array-like of shape (n, p)
+        The smaller design.
+    X_big : array-like of shape (n, q)
+        The bigger design.
+    y : array-like of shape (n,)
+        Responses.
+    """
     small, big = least_squares(X_small, y), least_squares(X_big, y)
     extra = small.df - big.df
     if extra < 1:
@@ -55,7 +65,17 @@ def one_way_anova(groups: Sequence[ArrayLike]) -> HypothesisTest:
 
 
 def linearity_test(x: ArrayLike, y: ArrayLike, n_knots: int = 5) -> HypothesisTest:
-    """Is a straight line enough, against a natural cubic spline with knots at quantiles of ``x``?"""
+    """Is a straight line enough, against a natural cubic spline with knots at quantiles of ``x``?
+
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        A feature.
+    y : array-like of shape (n,)
+        Responses.
+    n_knots : int
+        Knots of the spline.
+    """
     a, b = paired("linearity_test", x, y, least=integer("linearity_test", "n_knots", n_knots, low=3) + 2)
     knots = np.quantile(a, np.linspace(0.05, 0.95, n_knots))
     return nested_f_test(with_intercept(a), with_intercept(natural_spline_basis(a, knots)), b)

@@ -44,6 +44,19 @@ def linear_posterior(
 ) -> LinearPosterior:
     """Posterior of the coefficients of ``y`` on the columns of ``X``; more columns than rows are welcome.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Design matrix; an intercept is a column of ones.
+    y : array-like of shape (n,)
+        Responses.
+    prior_variance : float
+        Variance of every coefficient before any data.
+    noise_variance : float
+        Variance of the noise.
+
+    Examples
+    --------
     >>> linear_posterior([[1.0], [1.0]], [3.0, 3.0]).mean.round(12).tolist()
     [2.0]
     """

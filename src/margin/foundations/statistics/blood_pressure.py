@@ -43,6 +43,13 @@ def blood_pressure() -> BloodPressureTrial:
 def blood_pressure_t_test(equal_var: bool = True) -> HypothesisTest:
     """Drug against placebo after treatment, from the quoted summaries.
 
+    Parameters
+    ----------
+    equal_var : bool
+        Whether the variances are pooled.
+
+    Examples
+    --------
     >>> result = blood_pressure_t_test()
     >>> round(result.standard_error, 3), round(result.statistic, 2), result.df, f"{result.p_value:.1e}"
     (1.198, -5.26, 38.0, '5.9e-06')

@@ -23,7 +23,17 @@ Statistic = Callable[[Floats], float]
 
 
 def bootstrap_indices(n: int, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
-    """``size`` (default ``n``) row numbers drawn uniformly with replacement from ``range(n)``."""
+    """``size`` (default ``n``) row numbers drawn uniformly with replacement from ``range(n)``.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    rng : numpy.random.Generator
+        Source of randomness.
+    size : int, optional
+        Rows to draw.
+    """
     n = integer("bootstrap_indices", "n", n, low=1)
     return rng.integers(n, size=n if size is None else integer("bootstrap_indices", "size", size, low=1))
 
@@ -31,6 +41,15 @@ def bootstrap_indices(n: int, rng: np.random.Generator, size: int | None = None)
 def distinct_fraction(n: int, size: int | None = None) -> float:
     r"""Expected fraction of the ``n`` rows that a resample contains: :math:`1 - (1 - 1/n)^m \to 1 - 1/e` for m = n.
 
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    size : int, optional
+        Rows of a resample, :math:`m`; n by default.
+
+    Examples
+    --------
     >>> round(distinct_fraction(10_000), 3)
     0.632
     """
@@ -42,6 +61,19 @@ def distinct_fraction(n: int, size: int | None = None) -> float:
 def bootstrap(data: ArrayLike, statistic: Statistic, n_resamples: int, rng: np.random.Generator) -> Floats:
     """The statistic of each of ``n_resamples`` resamples of the rows of ``data``.
 
+    Parameters
+    ----------
+    data : array-like of shape (n, ...)
+        Rows.
+    statistic : callable
+        A function of rows.
+    n_resamples : int
+        Number of resamples.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Examples
+    --------
     >>> means = bootstrap([1.0, 2.0, 3.0, 4.0], np.mean, 500, np.random.default_rng(0))
     >>> means.shape, bool(1.0 <= means.min() < means.max() <= 4.0)
     ((500,), True)
@@ -59,7 +91,23 @@ def bootstrap_interval(
     n_resamples: int = 2000,
     method: str = "bca",
 ) -> Interval:
-    """Interval for the statistic: "percentile", or "bca", which also corrects for bias and skewness (Efron, 1987)."""
+    """Interval for the statistic: "percentile", or "bca", which also corrects for bias and skewness (Efron, 1987).
+
+    Parameters
+    ----------
+    data : array-like of shape (n, ...)
+        Rows.
+    statistic : callable
+        A function of rows that returns a number.
+    rng : numpy.random.Generator
+        Source of randomness.
+    level : float in (0, 1)
+        Confidence level.
+    n_resamples : int
+        Number of resamples.
+    method : {"bca", "percentile"}
+        How the interval is read off the resamples.
+    """
     rows = _observations("bootstrap_interval", data)
     tail = (1 - open_unit("bootstrap_interval", "level", level)) / 2
     replicates = bootstrap(rows, statistic, n_resamples, rng)

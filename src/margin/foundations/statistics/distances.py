@@ -20,6 +20,17 @@ __all__ = ["MetricAxioms", "mahalanobis", "metric_axioms", "quadratic_distance",
 def mahalanobis(x: ArrayLike, y: ArrayLike, covariance: ArrayLike) -> Floats:
     """Distance of ``x`` (..., d) from ``y`` (d,) or (..., d): a mean, or another point of the same distribution.
 
+    Parameters
+    ----------
+    x : array-like of shape (..., d)
+        Points.
+    y : array-like of shape (d,) or (..., d)
+        A mean, or other points.
+    covariance : array-like of shape (d, d)
+        Covariance of the distribution.
+
+    Examples
+    --------
     >>> round(float(mahalanobis([2.0, 0.0], [0.0, 0.0], [[4.0, 0.0], [0.0, 1.0]])), 12)
     1.0
     """
@@ -45,14 +56,30 @@ def quadratic_distance(x: ArrayLike, y: ArrayLike, M: ArrayLike) -> Floats:
 
 
 def spherical_distance(x: ArrayLike, mean: ArrayLike, sd: float) -> Floats:
-    r"""Distance in standard deviations of a spherical cloud, :math:`\lVert x - \mu \rVert_2 / \sigma`."""
+    r"""Distance in standard deviations of a spherical cloud, :math:`\lVert x - \mu \rVert_2 / \sigma`.
+
+    Parameters
+    ----------
+    x : array-like of shape (..., d)
+        Points.
+    mean : array-like of shape (d,)
+        Center of the cloud.
+    sd : float
+        Its standard deviation.
+    """
     center = finite("spherical_distance", "mean", mean)
     difference = _difference("spherical_distance", x, center, center.shape[-1] if center.ndim else 0)
     return np.linalg.norm(difference, axis=-1) / positive("spherical_distance", "sd", sd)
 
 
 def whitening(covariance: ArrayLike) -> Floats:
-    r"""The map :math:`J = L^{-1}` with :math:`\Sigma = L L^\top`, so that :math:`J^\top J = \Sigma^{-1}`."""
+    r"""The map :math:`J = L^{-1}` with :math:`\Sigma = L L^\top`, so that :math:`J^\top J = \Sigma^{-1}`.
+
+    Parameters
+    ----------
+    covariance : array-like of shape (d, d)
+        A positive definite matrix, :math:`\Sigma`.
+    """
     L = _cholesky("whitening", covariance)
     return solve_triangular(L, np.eye(len(L)), lower=True)
 
@@ -69,10 +96,12 @@ class MetricAxioms:
 
     @property
     def is_pseudometric(self) -> bool:
+        """Whether all axioms hold but that different points are apart."""
         return self.triangle and self.non_negative and self.symmetric and self.zero_to_itself
 
     @property
     def is_metric(self) -> bool:
+        """Whether all axioms of a metric hold."""
         return self.is_pseudometric and self.distinguishes
 
 
@@ -81,6 +110,17 @@ def metric_axioms(
 ) -> MetricAxioms:
     """Try ``distance`` on all pairs and triples of distinct ``points`` (n, d).
 
+    Parameters
+    ----------
+    distance : callable
+        A function of two points.
+    points : array-like of shape (n, d)
+        Points to try it on.
+    tolerance : float
+        Largest error that counts as equal.
+
+    Examples
+    --------
     >>> metric_axioms(lambda x, y: float(np.abs(x - y).sum()), [[0.0], [1.0], [3.0]]).is_metric
     True
     """

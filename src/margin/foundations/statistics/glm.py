@@ -66,6 +66,21 @@ def fit_glm(
 ) -> GLMFit:
     """Maximum likelihood for ``y`` given the design ``X``; the canonical link unless another is named.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Design matrix; an intercept is a column of ones.
+    y : array-like of shape (n,)
+        Responses.
+    family : str
+        Distribution of the response.
+    link : str, optional
+        From the mean to the linear predictor.
+    max_iter : int
+        Most iterations.
+
+    Examples
+    --------
     >>> fit = fit_glm(np.ones((4, 1)), [0, 1, 2, 5], "poisson")
     >>> round(float(np.exp(fit.coefficients[0])), 10)
     2.0

@@ -25,6 +25,7 @@ class Interval(NamedTuple):
     high: float
 
     def covers(self, value: float) -> bool:
+        """Whether ``value`` lies in the interval."""
         return self.low <= value <= self.high
 
 
@@ -34,6 +35,17 @@ def confidence_interval(x: ArrayLike, level: float = 0.95, method: str = "t") ->
     ``method="t"`` takes :math:`c` from the t law with :math:`n - 1` degrees of freedom (exact for normal data);
     ``method="normal"`` takes it from the normal law, which is too narrow for small n.
 
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        Observations.
+    level : float in (0, 1)
+        Confidence level.
+    method : {"t", "normal"}
+        The law of the quantile.
+
+    Examples
+    --------
     >>> low, high = confidence_interval([1.0, 2.0, 3.0])
     >>> round(low, 3), round(high, 3)
     (-0.484, 4.484)
@@ -54,6 +66,13 @@ def studentized_mean(samples: ArrayLike, mean: float) -> np.ndarray:
     r"""The pivot :math:`T = (\bar x - \mu) / (s / \sqrt n)` of each row of ``samples`` (repetitions, n).
 
     For normal data its law is t with :math:`n - 1` degrees of freedom, whatever :math:`\mu` and :math:`\sigma`.
+
+    Parameters
+    ----------
+    samples : array-like of shape (repetitions, n)
+        Samples.
+    mean : float
+        Mean of the population, :math:`\mu`.
     """
     rows = np.asarray(samples, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] < 2:

@@ -35,6 +35,15 @@ class LikelihoodEstimate:
 def mle(family: str, data: ArrayLike) -> LikelihoodEstimate:
     """The closed-form estimate of one of bernoulli, categorical, poisson, geometric, exponential, normal, laplace.
 
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+    data : array-like of shape (n,)
+        Observations.
+
+    Examples
+    --------
     >>> mle("bernoulli", [1] * 49 + [0] * 31).parameters.tolist()
     [0.6125]
     """
@@ -45,7 +54,15 @@ def mle(family: str, data: ArrayLike) -> LikelihoodEstimate:
 
 
 def mle_numerical(family: str, data: ArrayLike) -> LikelihoodEstimate:
-    """The same estimate by searching, without knowing the closed form (Nelder-Mead: the Laplace law has a kink)."""
+    """The same estimate by searching, without knowing the closed form (Nelder-Mead: the Laplace law has a kink).
+
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+    data : array-like of shape (n,)
+        Observations.
+    """
     law, values = _law("mle_numerical", family), vector("mle_numerical", "data", data)
     law.check(values)
 
@@ -64,6 +81,19 @@ def fit_conditional(family: str, network: Network, X: ArrayLike, y: ArrayLike, s
 
     ``network(X, phi)`` returns the unconstrained distribution parameters of every row, shape (n, n_free); the
     returned ``parameters`` are the network's :math:`\phi`, not the distribution's :math:`\theta`.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+    network : callable
+        ``network(X, phi)``.
+    X : array-like of shape (n, p)
+        Rows.
+    y : array-like of shape (n,)
+        Their targets.
+    start : array-like
+        Where the search for :math:`\phi` begins.
     """
     law = _law("fit_conditional", family)
     inputs, targets = np.asarray(X, dtype=np.float64), vector("fit_conditional", "y", y)

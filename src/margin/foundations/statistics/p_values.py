@@ -20,6 +20,17 @@ def p_value(t: float, df: float, alternative: str = "two-sided") -> float:
 
     "greater" is :math:`P(T \ge t)`, "less" is :math:`P(T \le t)`, "two-sided" is :math:`P(|T| \ge |t|)`.
 
+    Parameters
+    ----------
+    t : float
+        The statistic.
+    df : float
+        Degrees of freedom.
+    alternative : {"two-sided", "less", "greater"}
+        The alternative.
+
+    Examples
+    --------
     >>> round(p_value(1.61, 38, "greater"), 3), round(p_value(1.61, 38), 3)
     (0.058, 0.116)
     """
@@ -44,6 +55,15 @@ def t_quantile(df: float, probability: float) -> float:
 def t_table(dfs: Sequence[float], probabilities: Sequence[float] = (0.9, 0.95, 0.975, 0.99, 0.995)) -> str:
     """The table at the back of the textbook: one row per degrees of freedom, one column per quantile.
 
+    Parameters
+    ----------
+    dfs : sequence of float
+        Degrees of freedom of the rows.
+    probabilities : sequence of float
+        Probabilities of the columns.
+
+    Examples
+    --------
     >>> print(t_table([1, 38], [0.95, 0.975]))
       df   0.950   0.975
        1   6.314  12.706

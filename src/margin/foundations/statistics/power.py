@@ -22,6 +22,21 @@ def t_test_power(
 ) -> float:
     """Probability of rejecting at level ``alpha``; ``second_n`` makes it the pooled two-sample test.
 
+    Parameters
+    ----------
+    effect : float
+        Difference of the means in standard deviations.
+    n : int
+        Size of the sample.
+    second_n : int, optional
+        Size of the second sample.
+    alpha : float in (0, 1)
+        Level of the test.
+    alternative : {"two-sided", "less", "greater"}
+        The alternative.
+
+    Examples
+    --------
     >>> round(t_test_power(0.5, 64, 64), 3)
     0.801
     """
@@ -47,6 +62,19 @@ def t_test_power(
 def sample_size(effect: float, power: float = 0.8, alpha: float = 0.05, two_samples: bool = True) -> int:
     """The smallest n (per group if ``two_samples``) whose two-sided test has at least this power.
 
+    Parameters
+    ----------
+    effect : float
+        Difference of the means in standard deviations.
+    power : float in (0, 1)
+        Probability of rejecting.
+    alpha : float in (0, 1)
+        Level of the test.
+    two_samples : bool
+        Whether two groups are compared.
+
+    Examples
+    --------
     >>> sample_size(0.5)
     64
     """

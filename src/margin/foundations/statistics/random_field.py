@@ -28,7 +28,21 @@ MAX_PADDING = 16
 def field_from_kernel(
     shape: tuple[int, ...], kernel: CovarianceFunction, rng: np.random.Generator, n: int = 1, spacing: float = 1.0
 ) -> Floats:
-    """``n`` fields (n, *shape) on a grid with this spacing, with the covariance of a stationary ``kernel``."""
+    """``n`` fields (n, *shape) on a grid with this spacing, with the covariance of a stationary ``kernel``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the grid.
+    kernel : CovarianceFunction
+        A stationary covariance.
+    rng : numpy.random.Generator
+        Source of randomness.
+    n : int
+        Number of fields.
+    spacing : float
+        Distance of neighboring grid points.
+    """
     sides = _sides("field_from_kernel", shape)
     step = positive("field_from_kernel", "spacing", spacing)
     if not is_stationary(kernel, len(sides), np.random.default_rng(0)):
@@ -50,6 +64,17 @@ def field_from_spectrum(
     """``n`` periodic fields (n, *shape) of unit variance whose power follows ``spectrum(|frequency|)``.
 
     The frequency is in cycles per grid step; the field has mean zero, so the power at frequency zero is dropped.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the grid.
+    spectrum : callable
+        Power by frequency.
+    rng : numpy.random.Generator
+        Source of randomness.
+    n : int
+        Number of fields.
     """
     sides = _sides("field_from_spectrum", shape)
     axes = np.meshgrid(*(np.fft.fftfreq(side) for side in sides), indexing="ij")

@@ -50,7 +50,19 @@ class CoefficientTable:
 def coefficient_table(
     estimate: Floats, covariance: Floats, df: float | None = None, level: float = 0.95
 ) -> CoefficientTable:
-    """Wald statistics of ``estimate``; ``df`` degrees of freedom of the t law, or the normal law if None."""
+    """Wald statistics of ``estimate``; ``df`` degrees of freedom of the t law, or the normal law if None.
+
+    Parameters
+    ----------
+    estimate : ndarray of shape (p,)
+        Estimated coefficients.
+    covariance : ndarray of shape (p, p)
+        Their covariance.
+    df : float, optional
+        Degrees of freedom.
+    level : float in (0, 1)
+        Confidence level.
+    """
     tail = (1 - open_unit("coefficient_table", "level", level)) / 2
     error = np.sqrt(np.diag(covariance))
     statistic = estimate / error
@@ -132,6 +144,13 @@ def r_squared_forms(y: ArrayLike, prediction: ArrayLike) -> RSquared:
     * unexplained: :math:`1 - \sum (y_i - f_i)^2 / \sum (y_i - \bar y)^2`, negative when worse than the mean;
     * explained: :math:`\sum (f_i - \bar y)^2 / \sum (y_i - \bar y)^2`, above 1 for predictions that swing too far;
     * squared correlation of f and y, blind to shift and scale.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Responses.
+    prediction : array-like of shape (n,)
+        Predictions.
     """
     target, fitted = paired("r_squared_forms", y, prediction, names="y and prediction")
     centered = target - target.mean()

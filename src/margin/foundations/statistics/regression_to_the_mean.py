@@ -28,7 +28,17 @@ def regression_slope(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def correlated_pairs(n: int, rho: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    r"""``n`` pairs of standard normal X and :math:`Y = \rho X + \sqrt{1 - \rho^2} Z`."""
+    r"""``n`` pairs of standard normal X and :math:`Y = \rho X + \sqrt{1 - \rho^2} Z`.
+
+    Parameters
+    ----------
+    n : int
+        Number of pairs.
+    rho : float in [-1, 1]
+        Their correlation.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     integer("correlated_pairs", "n", n, low=1)
     if not -1 <= rho <= 1:
         raise ValueError(f"correlated_pairs: rho must lie in [-1, 1]; got {rho!r}.")
@@ -39,7 +49,21 @@ def correlated_pairs(n: int, rho: float, rng: np.random.Generator) -> tuple[Floa
 def galton_heights(
     n: int, rng: np.random.Generator, slope: float = GALTON_SLOPE, mean: float = 173.0, sd: float = 6.5
 ) -> tuple[Floats, Floats]:
-    """Simulated heights in cm of ``n`` fathers and their sons: one mean and one spread, this regression slope."""
+    """Simulated heights in cm of ``n`` fathers and their sons: one mean and one spread, this regression slope.
+
+    Parameters
+    ----------
+    n : int
+        Number of fathers.
+    rng : numpy.random.Generator
+        Source of randomness.
+    slope : float
+        Slope of the regression of sons on fathers.
+    mean : float
+        Mean height in cm.
+    sd : float
+        Its standard deviation.
+    """
     positive("galton_heights", "sd", sd)
     father, son = correlated_pairs(n, slope, rng)
     return mean + sd * father, mean + sd * son

@@ -19,7 +19,17 @@ __all__ = ["jarque_bera", "normal_quantile_points", "residuals"]
 
 
 def residuals(predict: Callable[[ArrayLike], ArrayLike], X: ArrayLike, y: ArrayLike) -> Floats:
-    """Target minus prediction."""
+    """Target minus prediction.
+
+    Parameters
+    ----------
+    predict : callable
+        Maps rows to predictions.
+    X : array-like of shape (n, p)
+        Rows.
+    y : array-like of shape (n,)
+        Targets.
+    """
     target = vector("residuals", "y", y)
     fitted = np.asarray(predict(X), dtype=np.float64)
     if fitted.shape != target.shape:
@@ -28,7 +38,13 @@ def residuals(predict: Callable[[ArrayLike], ArrayLike], X: ArrayLike, y: ArrayL
 
 
 def normal_quantile_points(x: ArrayLike) -> tuple[Floats, Floats]:
-    r"""The points of a QQ-plot: normal quantiles at :math:`(i - 1/2)/n` and the standardized values in order."""
+    r"""The points of a QQ-plot: normal quantiles at :math:`(i - 1/2)/n` and the standardized values in order.
+
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        Observations.
+    """
     values = np.sort(vector("normal_quantile_points", "x", x, least=3))
     if values[0] == values[-1]:
         raise ValueError(f"normal_quantile_points: x must vary; every value is {values[0]:g}.")
@@ -42,6 +58,11 @@ def jarque_bera(x: ArrayLike) -> HypothesisTest:
     .. math:: \frac n6 \Big(g_1^2 + \frac{g_2^2}{4}\Big) \to \chi^2_2 .
 
     The limit is slow: meant for some hundreds of values or more.
+
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        Observations.
     """
     values = vector("jarque_bera", "x", x, least=8)
     _, z = normal_quantile_points(values)

@@ -25,7 +25,23 @@ def elliptical_slice_samples(
     burn_in: int = 0,
     thin: int = 1,
 ) -> Floats:
-    """``n_samples`` states (n_samples, d) of a chain that starts at zero; independent priors :math:`N(0, s_j^2)`."""
+    """``n_samples`` states (n_samples, d) of a chain that starts at zero; independent priors :math:`N(0, s_j^2)`.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        Log-likelihood of a state (d,).
+    prior_sd : array-like of shape (d,)
+        Standard deviations of the prior, :math:`s_j`.
+    n_samples : int
+        States to return.
+    rng : numpy.random.Generator
+        Source of randomness.
+    burn_in : int
+        First states that are discarded.
+    thin : int
+        Every how many states one is kept.
+    """
     caller = "elliptical_slice_samples"
     scale = vector(caller, "prior_sd", prior_sd)
     if (scale <= 0).any():

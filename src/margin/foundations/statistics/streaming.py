@@ -40,17 +40,51 @@ LANE_VALUES = 1_024  # short rows are laid side by side until this wide, so that
 
 
 def updated_mean(mean: Any, x: Any, n: int) -> Any:
-    r"""The mean after the ``n``-th observation: :math:`\mu_{n-1} + (x_n - \mu_{n-1}) / n`."""
+    r"""The mean after the ``n``-th observation: :math:`\mu_{n-1} + (x_n - \mu_{n-1}) / n`.
+
+    Parameters
+    ----------
+    mean : float or ndarray
+        Mean before the observation.
+    x : float or ndarray
+        The observation.
+    n : int
+        Its number, from 1.
+    """
     return mean + (x - mean) / n
 
 
 def updated_squares(squares: Any, x: Any, mean_before: Any, mean_after: Any) -> Any:
-    r"""Welford's sum of squared deviations: :math:`S_{n-1} + (x_n - \mu_n)(x_n - \mu_{n-1})`."""
+    r"""Welford's sum of squared deviations: :math:`S_{n-1} + (x_n - \mu_n)(x_n - \mu_{n-1})`.
+
+    Parameters
+    ----------
+    squares : float or ndarray
+        Sum of squared deviations so far.
+    x : float or ndarray
+        The observation.
+    mean_before : float or ndarray
+        Mean before the observation.
+    mean_after : float or ndarray
+        Mean after it.
+    """
     return squares + (x - mean_after) * (x - mean_before)
 
 
 def updated_squares_from_means(squares: Any, n: int, mean_before: Any, mean_after: Any) -> Any:
-    r"""The same sum without the observation: :math:`S_{n-1} + n(n-1)(\mu_n - \mu_{n-1})^2`."""
+    r"""The same sum without the observation: :math:`S_{n-1} + n(n-1)(\mu_n - \mu_{n-1})^2`.
+
+    Parameters
+    ----------
+    squares : float or ndarray
+        Sum of squared deviations so far.
+    n : int
+        Number of the observation, from 1.
+    mean_before : float or ndarray
+        Mean before the observation.
+    mean_after : float or ndarray
+        Mean after it.
+    """
     return squares + n * (n - 1) * (mean_after - mean_before) ** 2
 
 

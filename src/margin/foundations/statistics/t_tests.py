@@ -34,6 +34,17 @@ def t_test_one_sample(x: ArrayLike, mean: float = 0.0, alternative: str = "two-s
 
     ``s`` is the standard deviation of the *sample*; the unknown population one never enters.
 
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        Observations.
+    mean : float
+        Mean under the null, :math:`\mu`.
+    alternative : {"two-sided", "less", "greater"}
+        The alternative.
+
+    Examples
+    --------
     >>> round(t_test_one_sample([1.0, 2.0, 3.0], mean=1.0).statistic, 6)
     1.732051
     """
@@ -50,6 +61,19 @@ def t_test(
     Independent samples: :math:`t = (\bar a - \bar b) / \sqrt{s_a^2/n_a + s_b^2/n_b}` with Welch's degrees of
     freedom, or the pooled form if ``equal_var``. With ``paired_samples`` the i-th values belong together
     (before and after, husband and wife) and the differences are tested against zero.
+
+    Parameters
+    ----------
+    a : array-like of shape (n,)
+        The first sample.
+    b : array-like of shape (m,)
+        The second sample.
+    paired_samples : bool
+        Whether the i-th values belong together.
+    equal_var : bool
+        Whether the variances are pooled.
+    alternative : {"two-sided", "less", "greater"}
+        The alternative.
     """
     if paired_samples:
         if equal_var:
@@ -66,6 +90,19 @@ def t_test_from_summaries(
 ) -> HypothesisTest:
     """The two-sample test from means, standard deviations and sizes alone.
 
+    Parameters
+    ----------
+    a : Summary
+        Mean, standard deviation and size of the first sample.
+    b : Summary
+        Those of the second.
+    equal_var : bool
+        Whether the variances are pooled.
+    alternative : {"two-sided", "less", "greater"}
+        The alternative.
+
+    Examples
+    --------
     >>> result = t_test_from_summaries(Summary(143.25, 4.37, 20), Summary(149.55, 3.10, 20))
     >>> round(result.statistic, 2), round(result.df, 1), result.reject(0.05)
     (-5.26, 34.3, True)
@@ -89,6 +126,17 @@ def welch_df(error_a: float, n_a: int, error_b: float, n_b: int) -> float:
     r"""Welch's degrees of freedom from the squared standard errors :math:`v = s^2 / n` of both means:
 
     .. math:: \frac{(v_a + v_b)^2}{v_a^2 / (n_a - 1) + v_b^2 / (n_b - 1)} .
+
+    Parameters
+    ----------
+    error_a : float
+        Squared standard error of the first mean.
+    n_a : int
+        Size of the first sample.
+    error_b : float
+        Squared standard error of the second mean.
+    n_b : int
+        Size of the second sample.
     """
     return float((error_a + error_b) ** 2 / (error_a**2 / (n_a - 1) + error_b**2 / (n_b - 1)))
 

@@ -65,6 +65,17 @@ def as_cost(owner: str, M: ArrayLike, m: int, n: int) -> Array:
 def cost_matrix(x: ArrayLike, y: ArrayLike, p: float = 2.0) -> Array:
     r"""Ground costs \(M_{ij} = \lVert x_i - y_j \rVert^p\), shape (m, n).
 
+    Parameters
+    ----------
+    x : array-like of shape (m,) or (m, d)
+        Points of the source.
+    y : array-like of shape (n,) or (n, d)
+        Points of the target.
+    p : float
+        Power of the distance.
+
+    Examples
+    --------
     >>> cost_matrix([0.0, 1.0], [3.0], p=2).tolist()
     [[9.0], [4.0]]
     """

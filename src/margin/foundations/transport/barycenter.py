@@ -25,6 +25,17 @@ def barycenter_1d(
 
     Returns positions and their masses, which sum to one.
 
+    Parameters
+    ----------
+    samples : sequence of array-like
+        Positions of every distribution.
+    weights : array-like of shape (k,), optional
+        Weights of the distributions; equal by default.
+    masses : sequence of array-like, optional
+        Masses of the positions; equal by default.
+
+    Examples
+    --------
     >>> positions, masses = barycenter_1d([[0.0, 1.0], [10.0, 13.0]])
     >>> positions.tolist(), masses.tolist()
     ([5.0, 7.0], [0.5, 0.5])
@@ -52,6 +63,17 @@ def barycenter_1d(
 def normal_barycenter(means: ArrayLike, stds: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float]:
     r"""\(N(\sum_k w_k \mu_k, (\sum_k w_k \sigma_k)^2)\): on a line normals average by mean and standard deviation.
 
+    Parameters
+    ----------
+    means : array-like of shape (k,)
+        Means.
+    stds : array-like of shape (k,)
+        Standard deviations.
+    weights : array-like of shape (k,), optional
+        Weights of the distributions; equal by default.
+
+    Examples
+    --------
     >>> normal_barycenter([0.0, 10.0], [1.0, 2.0])
     (5.0, 1.5)
     """
@@ -88,6 +110,23 @@ def barycenter(
     With ``debiased`` the last update removes the blur that entropy adds (H. Janati et al., Debiased Sinkhorn
     barycenters, 2020); without it \(d = 1\). Each image is scaled to total mass one.
 
+    Parameters
+    ----------
+    images : array-like of shape (k, height, width)
+        Nonnegative images.
+    reg : float
+        Strength of the entropy, :math:`\varepsilon`.
+    weights : array-like of shape (k,), optional
+        Weights of the distributions; equal by default.
+    debiased : bool
+        Whether the blur of the entropy is removed.
+    tol : float
+        Change of the image, in L1, at which it ends.
+    max_iter : int
+        Most iterations.
+
+    Examples
+    --------
     >>> eye = np.eye(5)[2]
     >>> barycenter([np.outer(np.eye(5)[0], eye), np.outer(np.eye(5)[4], eye)], reg=0.02).image.argmax()
     np.int64(12)

@@ -46,6 +46,15 @@ def is_cyclically_monotone(costs: ArrayLike, tolerance: float = 1e-9) -> bool:
     ``costs[i, j]`` is \(c(x_i, y_j)\) for matched pairs \((x_i, y_i)\). A saving cycle is a negative cycle of the
     graph with arc weights \(c(x_i, y_j) - c(x_i, y_i)\), found by relaxing all arcs (Bellman and Ford).
 
+    Parameters
+    ----------
+    costs : array-like of shape (n, n)
+        Costs between the sources and the targets of the pairs.
+    tolerance : float
+        Savings below this count as none.
+
+    Examples
+    --------
     >>> is_cyclically_monotone([[0.0, 1.0], [1.0, 0.0]]), is_cyclically_monotone([[1.0, 0.0], [0.0, 1.0]])
     (True, False)
     """

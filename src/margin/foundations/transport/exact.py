@@ -74,6 +74,21 @@ def wasserstein(
 
     .. math:: W_p(\mu, \nu) = \Big( \min_{T \in \Gamma(a, b)} \sum_{ij} T_{ij} \lVert x_i - y_j \rVert^p \Big)^{1/p}
 
+    Parameters
+    ----------
+    x : array-like of shape (m,) or (m, d)
+        Points of the source.
+    y : array-like of shape (n,) or (n, d)
+        Points of the target.
+    p : float
+        Order of the distance, at least 1.
+    a : array-like of shape (m,), optional
+        Masses of the source; equal by default.
+    b : array-like of shape (n,), optional
+        Masses of the target; equal by default.
+
+    Examples
+    --------
     >>> wasserstein([[0.0, 0.0]], [[3.0, 4.0]], p=2)
     5.0
     """

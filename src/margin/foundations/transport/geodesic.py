@@ -44,6 +44,17 @@ def geodesic(
 def mixture_path(p0: ArrayLike, p1: ArrayLike, t: float) -> Array:
     r"""The straight (Euclidean) path \(P_t = (1 - t) P_0 + t P_1\) between two densities on the same points.
 
+    Parameters
+    ----------
+    p0 : array-like of shape (n,)
+        Density at time 0.
+    p1 : array-like of shape (n,)
+        Density at time 1.
+    t : float in [0, 1]
+        The time.
+
+    Examples
+    --------
     >>> mixture_path([1.0, 0.0], [0.0, 1.0], 0.25).tolist()
     [0.75, 0.25]
     """

@@ -22,6 +22,7 @@ class SparsePlan(NamedTuple):
     mass: Array
 
     def dense(self, m: int, n: int) -> Array:
+        """The plan as a matrix."""
         T = np.zeros((m, n))
         np.add.at(T, (self.source, self.target), self.mass)
         return T
@@ -54,6 +55,19 @@ def monotone_plan(x: ArrayLike, y: ArrayLike, a: ArrayLike | None = None, b: Arr
 
     At most m + n - 1 entries, sorted along the line.
 
+    Parameters
+    ----------
+    x : array-like of shape (m,)
+        Positions of the source.
+    y : array-like of shape (n,)
+        Positions of the target.
+    a : array-like of shape (m,), optional
+        Masses of the source; equal by default.
+    b : array-like of shape (n,), optional
+        Masses of the target; equal by default.
+
+    Examples
+    --------
     >>> monotone_plan([0.0, 1.0], [5.0, 3.0]).target.tolist()
     [1, 0]
     """
@@ -87,6 +101,21 @@ def wasserstein_1d_cdf(
     The same formula with a power \(p > 1\) is no Wasserstein distance (point masses at 0 and 2: it gives
     \(\sqrt 2\) for \(p = 2\), while \(W_2 = 2\)), so any other ``p`` is refused.
 
+    Parameters
+    ----------
+    x : array-like of shape (m,)
+        Positions of the source.
+    y : array-like of shape (n,)
+        Positions of the target.
+    p : float
+        Order of the distance; only 1.
+    a : array-like of shape (m,), optional
+        Masses of the source; equal by default.
+    b : array-like of shape (n,), optional
+        Masses of the target; equal by default.
+
+    Examples
+    --------
     >>> wasserstein_1d_cdf([0.0], [2.0])
     2.0
     """
@@ -100,6 +129,21 @@ def cdf_difference_norm(
 ) -> float:
     r"""\(\big( \int |U(s) - V(s)|^p ds \big)^{1/p}\): equal to \(W_p\) for \(p = 1\) and not beyond.
 
+    Parameters
+    ----------
+    x : array-like of shape (m,)
+        Positions of the source.
+    y : array-like of shape (n,)
+        Positions of the target.
+    p : float
+        Order of the norm.
+    a : array-like of shape (m,), optional
+        Masses of the source; equal by default.
+    b : array-like of shape (n,), optional
+        Masses of the target; equal by default.
+
+    Examples
+    --------
     >>> round(cdf_difference_norm([0.0], [2.0], 2), 6)
     1.414214
     """

@@ -97,6 +97,23 @@ def sinkhorn(
 ) -> EntropicTransport:
     """Entropic transport until the column sums are within ``tol`` of ``b`` in L1, relative to the total mass.
 
+    Parameters
+    ----------
+    a : array-like of shape (m,)
+        Masses of the source.
+    b : array-like of shape (n,)
+        Masses of the target.
+    M : array-like of shape (m, n)
+        Costs.
+    reg : float
+        Strength of the entropy.
+    tol : float
+        Error of the column sums at which it ends.
+    max_iter : int
+        Most sweeps.
+
+    Examples
+    --------
     >>> answer = sinkhorn([0.5, 0.5], [0.5, 0.5], [[0.0, 1.0], [1.0, 0.0]], reg=0.1)
     >>> answer.converged, answer.plan.round(3).tolist()
     (True, [[0.5, 0.0], [0.0, 0.5]])
@@ -119,6 +136,17 @@ def round_to_coupling(T: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
 
     After J. Altschuler, J. Weed, P. Rigollet, Near-linear time approximation algorithms for optimal transport, 2017.
 
+    Parameters
+    ----------
+    T : array-like of shape (m, n)
+        A nonnegative matrix.
+    a : array-like of shape (m,)
+        Row sums of the coupling.
+    b : array-like of shape (n,)
+        Column sums of the coupling.
+
+    Examples
+    --------
     >>> round_to_coupling([[0.4, 0.2], [0.2, 0.3]], [0.5, 0.5], [0.5, 0.5]).sum(axis=0).tolist()
     [0.5, 0.5]
     """

@@ -45,6 +45,19 @@ def bce_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduct
 
     Logarithms are at least -100, so the loss of a totally wrong prediction is 100.
 
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities.
+    target : Tensor of the shape of ``input``
+        Targets.
+    weight : Tensor, optional
+        Weights that multiply the values of the entries.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+
+    Examples
+    --------
     >>> bce_loss(torch.tensor([0.0, 1.0, 0.0]), torch.tensor([1.0, 0.0, 0.0]), reduction="none").tolist()
     [100.0, 100.0, 0.0]
     """
@@ -67,6 +80,21 @@ def bce_with_logits(
 
     Exact for logits z of any size; the gradient is :math:`\sigma(z) - y`. ``pos_weight`` multiplies the first term.
 
+    Parameters
+    ----------
+    input : Tensor
+        Logits.
+    target : Tensor of the shape of ``input``
+        Targets.
+    weight : Tensor, optional
+        Weights that multiply the values of the entries.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+    pos_weight : Tensor, optional
+        Weights of positive targets.
+
+    Examples
+    --------
     >>> bce_with_logits(torch.tensor([-200.0]), torch.tensor([1.0]))
     tensor(200.)
     """
@@ -80,6 +108,15 @@ def bernoulli_log_likelihood(theta: Tensor, X: Tensor, y: Tensor) -> Tensor:
     r"""Of logistic regression, :math:`\sum_i\bigl[-\log(1 + e^{-\theta^\top x_i}) - (1 - y_i)\theta^\top x_i\bigr]`.
 
     Its gradient is :math:`\sum_i(y_i - h_i)x_i` with :math:`h_i = \sigma(\theta^\top x_i)`.
+
+    Parameters
+    ----------
+    theta : Tensor of shape (d,)
+        Coefficients.
+    X : Tensor of shape (n, d)
+        Rows.
+    y : Tensor of shape (n,)
+        Targets, 0 or 1.
     """
     z = X @ theta
     return (-softplus(-z) - (1 - y) * z).sum()
@@ -88,6 +125,17 @@ def bernoulli_log_likelihood(theta: Tensor, X: Tensor, y: Tensor) -> Tensor:
 def multilabel_bce(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Binary cross-entropy of every label on its own: logits and targets (n, labels), averaged over both.
 
+    Parameters
+    ----------
+    input : Tensor of shape (n, labels)
+        Logits.
+    target : Tensor of the shape of ``input``
+        Targets.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+
+    Examples
+    --------
     >>> multilabel_bce(torch.zeros(4, 3), torch.ones(4, 3))
     tensor(0.6931)
     """

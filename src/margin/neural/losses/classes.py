@@ -22,6 +22,21 @@ def nll_loss(
 
     The mean divides by the sum of the targets' weights. Targets equal to ``ignore_index`` count nothing.
 
+    Parameters
+    ----------
+    input : Tensor of shape (N, C, ...)
+        Log-probabilities of the classes.
+    target : Tensor of shape (N, ...)
+        Labels.
+    weight : Tensor of shape (C,), optional
+        Weights of the classes.
+    ignore_index : int
+        Targets with this value are left out.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+
+    Examples
+    --------
     >>> log_p = torch.log(torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]]))
     >>> nll_loss(log_p, torch.tensor([0, 1]))
     tensor(0.4581)
@@ -47,6 +62,23 @@ def cross_entropy(
     the shape of x. ``label_smoothing`` :math:`\epsilon` mixes them with the uniform distribution,
     :math:`(1 - \epsilon)\,q + \epsilon/C`.
 
+    Parameters
+    ----------
+    input : Tensor of shape (N, C, ...)
+        Logits of the classes.
+    target : Tensor of shape (N, ...) or (N, C, ...)
+        Labels, or probabilities of the classes.
+    weight : Tensor of shape (C,), optional
+        Weights of the classes.
+    ignore_index : int
+        Targets with this value are left out.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+    label_smoothing : float in [0, 1]
+        Fraction of a target that is spread over all classes.
+
+    Examples
+    --------
     >>> cross_entropy(torch.tensor([[2.0, 0.0, -1.0], [0.5, 1.0, 0.0]]), torch.tensor([0, 2]))
     tensor(0.9251)
     """

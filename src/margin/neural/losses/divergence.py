@@ -16,6 +16,19 @@ def kl_div_loss(input: Tensor, target: Tensor, reduction: str = "mean", log_targ
     The reduction "batchmean" adds over everything and divides by the rows: the mean divergence. torch's default,
     "mean", divides by the classes too. p = 0 contributes 0.
 
+    Parameters
+    ----------
+    input : Tensor
+        Log-probabilities.
+    target : Tensor of the shape of ``input``
+        Probabilities, or their logarithms with ``log_target``.
+    reduction : {"mean", "batchmean", "sum", "none"}
+        How the values of the entries are put together.
+    log_target : bool
+        Whether ``target`` holds logarithms.
+
+    Examples
+    --------
     >>> log_q = torch.log(torch.tensor([[0.25, 0.75]]))
     >>> kl_div_loss(log_q, torch.tensor([[0.0, 1.0]]), reduction="batchmean")
     tensor(0.2877)

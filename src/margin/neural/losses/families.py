@@ -76,7 +76,19 @@ def register_family(
     link: Callable[[Tensor], Tensor] = identity,
     mode: Callable[[Tensor], Tensor] | None = None,
 ) -> LikelihoodFamily:
-    """Add a family under a new name, for :func:`~margin.neural.losses.likelihood.build_loss`."""
+    """Add a family under a new name, for :func:`~margin.neural.losses.likelihood.build_loss`.
+
+    Parameters
+    ----------
+    name : str
+        The new name.
+    log_prob : callable
+        Log-density of targets given parameters, ``log_prob(parameters, y)``.
+    link : callable
+        From outputs of a network to parameters.
+    mode : callable, optional
+        From parameters to the prediction; without it the family cannot predict.
+    """
     if name in FAMILIES:
         raise ValueError(f"register_family: name must be new; {name!r} is a family already.")
     FAMILIES[name] = LikelihoodFamily(log_prob, link, mode)

@@ -54,6 +54,17 @@ def gaussian_nll(input: Tensor, target: Tensor, sigma: float = 1.0, reduction: s
     r"""Of a normal distribution of fixed width around the prediction.
 
     .. math:: \tfrac12\log(2\pi\sigma^2) + \frac{(y - f)^2}{2\sigma^2}
+
+    Parameters
+    ----------
+    input : Tensor
+        Predictions.
+    target : Tensor of the shape of ``input``
+        Targets.
+    sigma : float
+        Standard deviation.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
     """
     same_shape("gaussian_nll", input, target)
     values = 0.5 * math.log(2 * math.pi * sigma**2) + (input - target).square() / (2 * sigma**2)

@@ -12,6 +12,17 @@ __all__ = ["hinge_loss", "soft_margin_objective", "triplet_loss"]
 def hinge_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     r""":math:`\max(0, 1 - yf)` for scores f and labels y of -1 or 1; at the corner yf = 1 the subgradient is 0.
 
+    Parameters
+    ----------
+    input : Tensor
+        Scores.
+    target : Tensor of the shape of ``input``
+        Labels, -1 or 1.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+
+    Examples
+    --------
     >>> import torch
     >>> hinge_loss(torch.tensor([2.0, 0.5, -2.0]), torch.ones(3), reduction="none")
     tensor([0.0000, 0.5000, 3.0000])
@@ -21,7 +32,21 @@ def hinge_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor
 
 
 def soft_margin_objective(w: Tensor, b: Tensor, X: Tensor, y: Tensor, penalty: float) -> Tensor:
-    r""":math:`\|w\|^2 + \lambda\sum_i\max(0, 1 - y_i(w^\top x_i + b))`, the support vector machine without slacks."""
+    r""":math:`\|w\|^2 + \lambda\sum_i\max(0, 1 - y_i(w^\top x_i + b))`, the support vector machine without slacks.
+
+    Parameters
+    ----------
+    w : Tensor of shape (d,)
+        Weights.
+    b : Tensor
+        Intercept.
+    X : Tensor of shape (n, d)
+        Rows.
+    y : Tensor of shape (n,)
+        Labels, -1 or 1.
+    penalty : float
+        Price of a violation, :math:`\lambda`.
+    """
     return w.square().sum() + penalty * hinge_loss(X @ w + b, y, reduction="sum")
 
 
@@ -31,6 +56,21 @@ def triplet_loss(
     r""":math:`\max(\|a - p\|^2 - \|a - n\|^2 + \alpha,\,0)` for embeddings (..., d) of an anchor, a row of its class
     and a row of another; the loss is 0 when the other is farther by the ``margin`` :math:`\alpha`.
 
+    Parameters
+    ----------
+    anchor : Tensor of shape (..., d)
+        Embeddings.
+    positive : Tensor of the shape of ``anchor``
+        Embeddings of rows of the same classes.
+    negative : Tensor of the shape of ``anchor``
+        Embeddings of rows of other classes.
+    margin : float
+        How much farther the other row should be, :math:`\alpha`.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+
+    Examples
+    --------
     >>> import torch
     >>> a, far = torch.zeros(1, 2), torch.full((1, 2), 3.0)
     >>> triplet_loss(a, a, far), triplet_loss(a, far, a)

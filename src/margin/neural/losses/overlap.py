@@ -14,6 +14,17 @@ def dice_loss(input: Tensor, target: Tensor, eps: float = 1e-7) -> Tensor:
 
     -1 for equal masks (up to ``eps``), 0 for disjoint ones; differentiable for soft masks.
 
+    Parameters
+    ----------
+    input : Tensor
+        A mask with values in [0, 1].
+    target : Tensor of the shape of ``input``
+        The other mask.
+    eps : float
+        Added to the denominator.
+
+    Examples
+    --------
     >>> import torch
     >>> a, b = torch.tensor([1.0, 1.0, 0.0]), torch.tensor([0.0, 1.0, 1.0])
     >>> round(float(dice_loss(a, b)), 6), float(dice_loss(a, 1 - a))

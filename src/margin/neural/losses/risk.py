@@ -39,5 +39,16 @@ def empirical_risk(
     r""":math:`\mathcal L(\theta) = \frac1n\sum_i d(f_\theta(x_i), y_i)`: one number for the mismatch, differentiable.
 
     ``loss(prediction, target)`` may return one value per row or their mean.
+
+    Parameters
+    ----------
+    model : callable
+        Maps rows to predictions.
+    X : Tensor of shape (n, ...)
+        Rows.
+    y : Tensor of shape (n, ...)
+        Targets.
+    loss : callable
+        ``loss(prediction, target)``.
     """
     return loss(model(X), y).mean()

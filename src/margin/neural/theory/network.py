@@ -72,16 +72,20 @@ class DenseNetwork:
 
     @property
     def function(self) -> Callable[[Array], Array]:
+        """The activation as a function."""
         return SLOPES[self.activation][0]
 
     @property
     def sizes(self) -> list[int]:
+        """Units of every layer, input and output included."""
         return [self.weights[0].shape[1], *(len(b) for b in self.biases)]
 
     @property
     def n_hidden(self) -> int:
+        """Number of hidden units."""
         return sum(self.sizes[1:-1])
 
     @property
     def n_parameters(self) -> int:
+        """Number of weights and biases."""
         return sum(w.size for w in self.weights) + sum(b.size for b in self.biases)

@@ -36,6 +36,7 @@ class LinearPieces(NamedTuple):
         return LinearPieces(self.joints[inside], self.slopes[kept], self.constants[kept])
 
     def evaluate(self, x: Array) -> Array:
+        """Values at ``x``, from the piece that each point lies in."""
         piece = np.searchsorted(self.joints, x)
         return self.slopes[piece] * x[:, None] + self.constants[piece]
 

@@ -32,10 +32,12 @@ class Meter:
         self.clear()
 
     def clear(self) -> None:
+        """Forget everything."""
         self.totals: dict[str, Tensor] = {}
         self.counts: dict[str, Tensor | float] = {}
 
     def add(self, means: Mapping[str, Mean]) -> None:
+        """Add the totals and counts of a batch."""
         for name, (total, count) in means.items():
             if name in self.totals:
                 self.totals[name] += total.detach()
@@ -45,6 +47,7 @@ class Meter:
                 self.counts[name] = count.detach().to(torch.float64, copy=True) if isinstance(count, Tensor) else count
 
     def means(self) -> dict[str, float]:
+        """Means over all batches so far."""
         return {name: float(total / self.counts[name]) for name, total in self.totals.items()}
 
     def state(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
 
-__all__ = ["PRIMARY", "asked_metric", "defined_metric", "fewer_folds"]
+__all__ = ["PRIMARY", "defined_metric", "fewer_folds", "requested_metric"]
 
 PRIMARY = {"classification": "accuracy", "regression": "rmse"}
 #: Decides where one class is so frequent that accuracy says little; it needs no probabilities and no threshold.
@@ -20,7 +20,7 @@ PRIMARY_IF_LOPSIDED = "roc_auc"
 SEES_EVERY_CLASS = "balanced_accuracy"
 
 
-def asked_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
+def requested_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
     """The metric that decides."""
     task = opened.source.task
     if request.metric is None:

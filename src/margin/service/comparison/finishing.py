@@ -14,7 +14,7 @@ from margin.selection.trial import HELD_OUT, run_trial, sentence_of
 from margin.service.comparison.result import Comparison
 from margin.store.models import save
 
-__all__ = ["Watch", "add_judgement", "fitted", "is_judged", "judged", "metrics_for", "say", "what_was_found"]
+__all__ = ["Watch", "add_judgement", "announce", "fitted", "is_judged", "judged", "metrics_for", "settings_found"]
 
 Watch = Callable[[Comparison], None]
 
@@ -25,7 +25,8 @@ def metrics_for(comparison: Comparison) -> list[Metric]:
     return entries if comparison.metric in entries else [comparison.metric, *entries]
 
 
-def say(comparison: Comparison, stage: str, watch: Watch) -> None:
+def announce(comparison: Comparison, stage: str, watch: Watch) -> None:
+    """Show what is done now."""
     comparison.stage = stage
     watch(comparison)
 
@@ -36,7 +37,7 @@ def judged(comparison: Comparison, watch: Watch) -> bool:
     if winner is None or not len(plan.held_out) or is_judged(comparison, winner):
         return True
     task = Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT)
-    say(comparison, f"{winner.name} is judged on {len(plan.held_out):,} rows held out", watch)
+    announce(comparison, f"{winner.name} is judged on {len(plan.held_out):,} rows held out", watch)
     made: list[Any] = []
     data = TrialData(comparison.X, comparison.y, metrics_for(comparison), comparison.classes)
     trial, output = run_trial(_keeping(winner, made), data, task)
@@ -86,7 +87,7 @@ def fitted(comparison: Comparison, stopped: bool, watch: Watch) -> bool:
         run.update(status="interrupted" if stopped else "failed")
         return True
     stage = f"{winner.name} is fitted on all rows"
-    say(comparison, f"stopped; the best so far, {stage}; Ctrl-C ends that too" if stopped else stage, watch)
+    announce(comparison, f"stopped; the best so far, {stage}; Ctrl-C ends that too" if stopped else stage, watch)
     try:
         _fit(comparison, winner, stopped)
     except OSError:  # a full disk is no fault of the model
@@ -129,11 +130,11 @@ def _final_model(comparison: Comparison, winner: Candidate) -> Any:
 
     tuned = winner.make_for(np.arange(len(comparison.y)))
     tuned.fit(comparison.X, comparison.y)
-    comparison.remarks.append(f"{winner.name} {what_was_found(tuned)}.")
+    comparison.remarks.append(f"{winner.name} {settings_found(tuned)}.")
     return clone(tuned.model).set_params(**tuned.setting_)
 
 
-def what_was_found(model: Any) -> str:
+def settings_found(model: Any) -> str:
     """The settings that a search over all rows has found, as text; empty for a model that does not search."""
     if not hasattr(model, "setting_"):
         return ""

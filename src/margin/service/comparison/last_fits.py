@@ -17,7 +17,7 @@ from margin.selection import Budget, Candidate, Standing, Task
 from margin.selection.comparison import Workers
 from margin.selection.schedule import START_SECONDS, last_fits_seconds, seconds_text
 from margin.selection.trial import HELD_OUT, LAST, Trial
-from margin.service.comparison.finishing import Watch, add_judgement, is_judged, say, what_was_found
+from margin.service.comparison.finishing import Watch, add_judgement, announce, is_judged, settings_found
 from margin.service.comparison.result import Comparison
 from margin.store.models import library_versions, save
 
@@ -108,7 +108,7 @@ def _fit(
         keep = _keep(comparison.kept.judged_path, data_hash)
         tasks.append(Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT, deadline=deadline, keep=keep))
     judging = f" and judged on {len(plan.held_out):,} rows held out" if len(tasks) > 1 else ""
-    say(comparison, f"{winner.name} is fitted on all rows{judging}", watch)
+    announce(comparison, f"{winner.name} is fitted on all rows{judging}", watch)
     workers.add(winner)
     by_stage: dict[str, Trial] = {}
     for trial, output in workers.run(partial(next, iter(tasks), None), stop):
@@ -148,4 +148,4 @@ def _keep(path: Path, data_hash: str) -> Any:
 def _save(path: Path, data_hash: str, model: Any) -> str:
     """Write a fitted model; of one that searched, the best estimator with a remark on its settings."""
     save(getattr(model, "best_", model), path, data_hash=data_hash)
-    return what_was_found(model)
+    return settings_found(model)

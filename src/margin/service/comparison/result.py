@@ -113,6 +113,7 @@ class Comparison:
 
     @property
     def winning_candidate(self) -> Candidate | None:
+        """The candidate behind the winner."""
         return next((candidate for candidate in self.candidates if candidate.name == self.winner), None)
 
     @cached_property
@@ -149,6 +150,7 @@ class Comparison:
 
     @property
     def held_out_score(self) -> float | None:
+        """Score of the winner on the held-out rows; None without them."""
         trial = self.held_out_trial
         return None if trial is None else trial.scores.get(self.metric.name)
 
@@ -197,18 +199,22 @@ class Comparison:
 
     @property
     def seed(self) -> int:
+        """Seed of folds and models."""
         return self.request.seed
 
     @property
     def n_folds(self) -> int:
+        """Number of folds."""
         return len(self.plan.folds)
 
     @property
     def folder(self) -> Path:
+        """The run folder."""
         return self.run.folder
 
     @property
     def status(self) -> str:
+        """How far the comparison is."""
         return self.run.status
 
     @property
@@ -218,6 +224,7 @@ class Comparison:
 
     @property
     def versions(self) -> dict[str, str]:
+        """Versions of the libraries it ran with."""
         return dict(self.run.manifest.get("versions", {}))
 
     @property

@@ -14,7 +14,7 @@ from margin.service.cards import write_winners_card
 from margin.service.changes import EXISTING, folder_for
 from margin.service.comparison.candidates import candidates_for, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
-from margin.service.comparison.deciding import asked_metric, defined_metric, fewer_folds
+from margin.service.comparison.deciding import defined_metric, fewer_folds, requested_metric
 from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
@@ -71,7 +71,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
     request.check()
     opened = open_data(data, y, request)
     source, remarks = opened.source, opened.remarks
-    decides = asked_metric(request, opened)
+    decides = requested_metric(request, opened)
     assert source.y is not None
     try:
         plan = plan_folds(

@@ -47,6 +47,13 @@ def export_onnx(model: Any, path: str | Path) -> Path:
     name: numbers in double precision, labels as strings. Classifiers give ``label`` and ``probabilities`` (or
     ``scores`` where they have no probabilities), regressors ``prediction``. What ONNX cannot express is refused with a
     sentence. Needs the package ``onnx``.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model or pipeline.
+    path : str or Path
+        The file to write.
     """
     try:
         import onnx  # noqa: F401

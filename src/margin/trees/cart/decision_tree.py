@@ -117,6 +117,7 @@ class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
         return structure.depth(self._tree)
 
     def get_n_leaves(self) -> int:
+        """Number of leaves."""
         check_is_fitted(self)
         return structure.n_leaves(self._tree)
 

@@ -65,6 +65,7 @@ class CategoryTreeClassifier(ClassifierMixin, Declared):
         return int(depths(self.tree_).max())
 
     def get_n_leaves(self) -> int:
+        """Number of leaves."""
         check_is_fitted(self, "tree_")
         return int(np.count_nonzero(self.tree_["n_children"] == 0))
 

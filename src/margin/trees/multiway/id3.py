@@ -149,7 +149,7 @@ class _Growth:
         before = float(entropy_bits(value))
         gains, differs = self._gains(rows, before)
         allowed = differs & (gains >= self.model.min_gain)
-        allowed[self._asked_above(node)] = False
+        allowed[self._features_above(node)] = False
         if not allowed.any():
             return None
         best = int(np.argmax(allowed & (gains >= gains[allowed].max() - SAME_GAIN)))
@@ -170,7 +170,7 @@ class _Growth:
         differs = np.add.reduceat(sizes > 0, self.offsets, dtype=np.int64) > 1
         return np.maximum(before - after, 0.0), differs
 
-    def _asked_above(self, node: int) -> list[int]:
+    def _features_above(self, node: int) -> list[int]:
         """The columns on the path from the root to ``node``."""
         features = []
         above = int(self.growing.arrays["parent"][node])

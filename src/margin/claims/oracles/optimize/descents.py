@@ -105,7 +105,7 @@ def rates_by_torch(seed: int) -> Verdict:
     rate, floor, factor = rng.uniform(0.1, 2.0), rng.uniform(0.01, 0.05), rng.uniform(0.3, 0.9)
     kinds = torch.optim.lr_scheduler
 
-    def told(make: Any, steps: int, first: float = rate) -> list[float]:
+    def rates_of(make: Any, steps: int, first: float = rate) -> list[float]:
         optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=first)
         schedule, seen = make(optimizer), []
         for _ in range(steps):
@@ -121,15 +121,15 @@ def rates_by_torch(seed: int) -> Verdict:
         "exponential": schedules.exponential(rate, factor=factor),
     }
     theirs = {
-        "cosine": told(lambda o: kinds.CosineAnnealingLR(o, 12, floor), 12),
-        "one_cycle": told(
+        "cosine": rates_of(lambda o: kinds.CosineAnnealingLR(o, 12, floor), 12),
+        "one_cycle": rates_of(
             lambda o: kinds.OneCycleLR(
                 o, rate, total_steps=14, pct_start=0.4, div_factor=8.0, final_div_factor=50.0, cycle_momentum=False
             ),
             14,
         ),
-        "step_decay": told(lambda o: kinds.StepLR(o, 4, factor), 12),
-        "exponential": told(lambda o: kinds.ExponentialLR(o, factor), 12),
+        "step_decay": rates_of(lambda o: kinds.StepLR(o, 4, factor), 12),
+        "exponential": rates_of(lambda o: kinds.ExponentialLR(o, factor), 12),
     }
     parts = {
         name: near([ours[name](t) for t in range(len(rates))], rates, tolerance=1e-9) for name, rates in theirs.items()

@@ -1,0 +1,142 @@
+"""Cross-validation: which rows each fold trains on and which it tests on, as pairs of positions.
+
+The parts of a fold never overlap, and except for expanding time windows they cover all rows. ``seed`` is an integer or
+a generator; the same seed gives the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from margin.data.split_arguments import (
+    Seed,
+    TrainTest,
+    check_parts,
+    checked_rows,
+    class_codes,
+    generator_of,
+    moment_start,
+    shuffled_by_class,
+    time_order,
+)
+
+__all__ = ["group_folds", "random_folds", "stratified_fold_numbers", "stratified_folds", "time_folds"]
+
+
+def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+    """``k`` random parts, sizes equal up to one row, each the test part once.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int
+        Number of parts.
+    seed : int or numpy.random.Generator
+        Draws the rows.
+
+    Examples
+    --------
+    >>> [len(test) for _, test in random_folds(11, 3)]
+    [4, 4, 3]
+    """
+    n = checked_rows("random_folds", n)
+    check_parts("random_folds", k, n, "rows")
+    fold = np.empty(n, dtype=np.intp)
+    fold[generator_of("random_folds", seed).permutation(n)] = np.arange(n) % k
+    return _folds(fold, k)
+
+
+def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+    """``k`` parts in which each class, and the table, is spread evenly: counts differ by at most one row.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels.
+    k : int
+        Number of parts.
+    seed : int or numpy.random.Generator
+        Draws the rows.
+    """
+    return _folds(stratified_fold_numbers(y, k, seed), k)
+
+
+def stratified_fold_numbers(y: Any, k: int = 5, seed: Seed = 0) -> np.ndarray:
+    """The part, 0 to ``k`` - 1, of every row under :func:`stratified_folds`.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels.
+    k : int
+        Number of parts.
+    seed : int or numpy.random.Generator
+        Draws the rows.
+    """
+    codes, _ = class_codes("stratified_folds", y)
+    check_parts("stratified_folds", k, len(codes), "rows")
+    fold = np.empty(len(codes), dtype=np.intp)
+    # Rows sorted by class are dealt like cards; the deal does not start anew with each class.
+    fold[shuffled_by_class(codes, generator_of("stratified_folds", seed))] = np.arange(len(codes)) % k
+    return fold
+
+
+def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+    """``k`` parts of whole groups; large groups are placed first, each into the part that is smallest so far.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,)
+        The group of every row.
+    k : int
+        Number of parts.
+    seed : int or numpy.random.Generator
+        Draws the rows.
+    """
+    codes, counts = class_codes("group_folds", groups)
+    check_parts("group_folds", k, len(counts), "groups")
+    order = generator_of("group_folds", seed).permutation(len(counts))
+    sizes, fold_of_group = np.zeros(k, dtype=np.intp), np.empty(len(counts), dtype=np.intp)
+    for group in order[np.argsort(-counts[order], kind="stable")]:
+        smallest = int(np.argmin(sizes))
+        fold_of_group[group] = smallest
+        sizes[smallest] += counts[group]
+    return _folds(fold_of_group[codes], k)
+
+
+def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
+    """``k`` steps forward: train on the past, test on the next part; the past grows from step to step.
+
+    The rows in order of time are cut into ``k + 1`` parts; the first is only ever trained on. ``gap`` rows before each
+    test part are left out of training. Rows of the same time stay together: no training row is as late as a test row.
+
+    Parameters
+    ----------
+    times : array-like of shape (n,)
+        The time of every row.
+    k : int
+        Number of steps.
+    gap : int
+        Rows left out before each test part.
+    """
+    order, moments = time_order("time_folds", times)
+    check_parts("time_folds", k, len(order) - 1, "rows after the first")
+    if isinstance(gap, bool) or not isinstance(gap, int | np.integer) or gap < 0:
+        raise ValueError(f"time_folds: gap must be an integer of at least 0; got {gap!r}.")
+    size = len(order) // (k + 1)
+    cuts = [moment_start(moments, len(order) - (k - i) * size) for i in range(k)] + [len(order)]
+    for start, stop in pairwise(cuts):
+        if start - gap < 1 or stop == start:
+            raise ValueError(
+                f"time_folds: {len(order)} rows with their equal times and gap {gap} do not give {k} folds."
+            )
+    return ((order[: start - gap], order[start:stop]) for start, stop in pairwise(cuts))
+
+
+def _folds(fold: np.ndarray, k: int) -> Iterator[TrainTest]:
+    return ((np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k))
