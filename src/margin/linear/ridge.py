@@ -172,7 +172,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     def _judged(self, X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
         if sp.issparse(X):
             raise ValueError('Ridge: alpha="loo" takes a dense X; got a sparse one.')
-        self._refuse_non_finite(X)
+        self._refuse_overflow(X, Y)
         intercept = bool(self.fit_intercept)
         given = self.alphas is not None
         alphas = np.array(self.alphas, dtype=float) if given else default_alphas(X, weights, intercept=intercept)
