@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
 from margin.trees.boosting.adaboost_rounds import AdaBoost
@@ -145,9 +145,9 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return DecisionTreeClassifier(max_depth=1)
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if len(np.unique(y[weight > 0])) < 2:
+        check_classes(y)
+        classes, codes = encode_classes(y)
+        if np.count_nonzero(np.bincount(codes, weight)) < 2:
             raise ValueError("AdaBoostClassifier: y must have at least two classes with weight; got one class.")
         self.classes_ = classes
         return y
