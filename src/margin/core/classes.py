@@ -6,6 +6,7 @@ in a table, strings in a dict; everything else is left to NumPy and scikit-learn
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,27 @@ def encode_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 def check_classes(y: Any) -> None:
     """scikit-learn's ``check_classification_targets``: refuses real numbers, warns of almost as many classes as rows.
 
-    Labels of bytes are classes here, as they are for scikit-learn's trees.
+    Labels of bytes are classes here, as they are for scikit-learn's trees; objects that are none are named.
     """
     count = _count(y)
+    if count is None:
+        _refuse_objects(y)
     if count is None or (len(y) > SUSPICIOUS_ROWS and count > len(y) / 2):
         from sklearn.utils.multiclass import check_classification_targets  # late: metrics import without scikit-learn
 
         check_classification_targets(y)
+
+
+def _refuse_objects(y: Any) -> None:
+    """One sentence on labels that are objects of several types, or of one that is neither strings nor numbers."""
+    if not isinstance(y, np.ndarray) or y.dtype.kind != "O" or y.ndim != 1:
+        return
+    kinds = dict.fromkeys(type(label).__name__ for label in y.tolist())
+    allowed = "labels must be all strings, or an array of integers or booleans"
+    if len(kinds) > 1 and isinstance(y[0], str) and not all(isinstance(label, str) for label in y.tolist()):
+        raise TypeError(f"y mixes labels of the types {', '.join(kinds)}; {allowed}.")
+    if kinds and not isinstance(y[0], Sequence):  # lists are another mistake, which scikit-learn knows
+        raise ValueError(f"Unknown label type: unknown. y holds objects of type {', '.join(kinds)}; {allowed}.")
 
 
 def _count(y: Any) -> int | None:
@@ -91,7 +106,7 @@ def _integers(y: NDArray[Any]) -> tuple[int, Codes, NDArray[np.bool_]] | None:
 
 def _strings(y: NDArray[Any]) -> tuple[list[Any], set[Any]] | None:
     """The labels and the different ones among them, if all are strings or all are bytes."""
-    if y.ndim != 1 or not len(y) or y.dtype.kind not in "OUST":
+    if y.ndim != 1 or not len(y) or y.dtype.kind not in "OUS":
         return None
     rows = y.tolist()
     try:
