@@ -231,7 +231,8 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         classes, index = encode_classes(y)
         if len(classes) < 2:
             raise ValueError(
-                f"LogisticRegression: y must hold at least two classes; got one class, {classes.tolist()}."
+                "LogisticRegression: y must hold at least two classes in rows of positive weight (the intercept of "
+                f"one alone has no best value); got one class, {classes.tolist()}."
             )
         weights = row_weights("LogisticRegression", self.class_weight, classes, index, weights)
         return LabeledRows(X, index, weights), classes

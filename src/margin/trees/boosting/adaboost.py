@@ -129,13 +129,13 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         fractions, classes = total / weight, len(self.classes_)
         if classes == 2:
             return fractions[:, 1] - fractions[:, 0]
-        return fractions - (1.0 - fractions) / (classes - 1)
+        return fractions - (1.0 - fractions) / max(1, classes - 1)
 
     def _classes_of(self, score: np.ndarray) -> np.ndarray:
         return self.classes_[(score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)]
 
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
-        scores = np.column_stack([-score, score]) if score.ndim == 1 else score / (len(self.classes_) - 1)
+        scores = np.column_stack([-score, score]) if score.ndim == 1 else score / max(1, len(self.classes_) - 1)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return odds / odds.sum(axis=1, keepdims=True)
 
@@ -146,10 +146,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         check_classes(y)
-        classes, codes = encode_classes(y)
-        if np.count_nonzero(np.bincount(codes, weight)) < 2:
-            raise ValueError("AdaBoostClassifier: y must have at least two classes with weight; got one class.")
-        self.classes_ = classes
+        self.classes_ = encode_classes(y)[0]
         return y
 
     def _only_weight(self, error: float) -> float:
@@ -160,6 +157,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
         wrong, classes = said != y, len(self.classes_)
+        if classes == 1:  # nothing to be wrong about
+            return 0.0, 1.0, weight
         error = float(weight[wrong].sum() / weight.sum())
         bounded = min(max(error, SMALLEST_ERROR), 1.0)
         if bounded >= 1.0 - 1.0 / classes:

@@ -47,6 +47,7 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
     classes_: np.ndarray = attribute("The classes, ascending.")
 
     _stratified = True
+    _least_weighed_classes = 2
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Raw scores: of the second class (n,), or one per class (n, classes)."""
@@ -97,7 +98,7 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
         classes, numbers = encode_classes(y)
         owner = type(self).__name__
         weight = np.asarray(row_weights(owner, getattr(self, "class_weight", None), classes, numbers, weight))
-        if np.count_nonzero(np.bincount(numbers, weight)) < 2:
+        if len(classes) < 2 or np.count_nonzero(np.bincount(numbers, weight)) < self._least_weighed_classes:
             raise ValueError(f"{owner}: y must have at least two classes with weight; got one class.")
         self.classes_ = classes
         return self._loss_of(len(classes)), numbers.astype(np.float64), weight
