@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
@@ -92,9 +92,9 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         """Learn, yielding a record every few working sets of every pair of classes."""
         self._check_parameters()
         X, y = self._checked(X, y)
-        check_classification_targets(y)
+        check_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        classes, codes = np.unique(y[weights > 0], return_inverse=True)
+        classes, codes = encode_classes(y[weights > 0])
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__}: y must have at least two classes in rows of positive weight; got "

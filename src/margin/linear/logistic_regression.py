@@ -18,11 +18,11 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.arguments import finite
 from margin.core.class_weights import ClassWeight, row_weights
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
@@ -222,17 +222,18 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
             order="C",
         )
         X = narrow_indices("LogisticRegression", X)
-        check_classification_targets(y)
+        check_classes(y)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if weights is not None and not weights.all():  # a row of weight zero is no row
             used = weights > 0
             X, y, weights = X[used], y[used], weights[used]
-        classes, index = np.unique(y, return_inverse=True)
+        classes, index = encode_classes(y)
         if len(classes) < 2:
             raise ValueError(
-                f"LogisticRegression: y must hold at least two classes; got one class, {classes.tolist()}."
+                "LogisticRegression: y must hold at least two classes in rows of positive weight (the intercept of "
+                f"one alone has no best value); got one class, {classes.tolist()}."
             )
         weights = row_weights("LogisticRegression", self.class_weight, classes, index, weights)
         return LabeledRows(X, index, weights), classes

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.number_range import within_float32
@@ -98,8 +98,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         X = within_float32("FewShotLearner", "X", X)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        check_classes(y)
+        self.classes_, codes = encode_classes(y)
         sizes = (int(self.ways), int(self.shots), int(self.queries))
         self._refuse_poor_classes(codes)
         seed = self._seed(state)
@@ -211,7 +211,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             self._embedding()
             near, y, classes = torch.from_numpy(self.prototypes_), torch.arange(len(self.classes_)), self.classes_
             return classes, self._by_similarity(near, y, X, len(classes))
-        classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+        classes, codes = encode_classes(np.asarray(labels))
         if len(classes) < 2 or codes.shape != (len(support),):
             raise ValueError(
                 f"FewShotLearner: support must have 2 classes or more and a label per row; got {len(classes)} "

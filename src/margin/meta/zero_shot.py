@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.classes import check_classes
 from margin.core.domains import Number, Optional
 from margin.core.domains.base import Domain
 from margin.core.estimator import Estimator
@@ -81,7 +81,7 @@ class ZeroShot(ClassifierMixin, Estimator):
         """Learn the attributes from the rows of the seen classes."""
         self._check_parameters()
         X, y = validate_squarable(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        check_classes(y)
         seen = np.unique(y)
         if len(seen) < 2:
             raise ValueError(f"ZeroShot: y must have at least 2 classes; got {len(seen)} class.")

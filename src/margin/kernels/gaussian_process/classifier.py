@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Flag, Integer, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
@@ -92,8 +92,8 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
         """Learn, yielding a record per round of evaluations of the approximate marginal likelihood."""
         self._check_parameters()
         X, y = validate_squarable(self, X, y, **row_rules(self.kernel))
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        check_classes(y)
+        classes, codes = encode_classes(y)
         if len(classes) < 2:
             raise ValueError(
                 f"GaussianProcessClassifier: y must hold at least two classes; got one class, {classes[0]}."

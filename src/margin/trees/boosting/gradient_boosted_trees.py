@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Nested, Number, Optional
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import seed_estimator
@@ -278,7 +279,7 @@ class GradientBoostingClassifier(_GradientBoosting, BoostedClassifier):
 
     def _held_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         held = super()._held_back(y, rng)
-        known, learned = len(np.unique(y)), len(np.unique(y[~held]))
+        known, learned = len(encode_classes(y)[0]), len(encode_classes(y[~held])[0])
         if learned < known:
             raise ValueError(
                 f"{type(self).__name__}: validation_fraction={self.validation_fraction} leaves rows of {learned} of "

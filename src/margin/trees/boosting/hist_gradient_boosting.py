@@ -296,5 +296,7 @@ class HistGradientBoostingClassifier(_HistGradientBoosting, BoostedClassifier):
     _: KW_ONLY
     class_weight: Any = parameter(None, ClassWeight(), "Weights of the classes, or 'balanced'.")
 
+    _least_weighed_classes = 1  # its start is then almost certain of the one, and no leaf changes that
+
     def _loss_of(self, classes: int) -> losses.Loss:
         return losses.LogisticLoss() if classes == 2 else losses.MultinomialLoss(classes)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.classes import check_classes
 from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.refusals import SparseTarget
 from margin.core.sparse_input import dense_rows
@@ -80,7 +80,7 @@ def training_data(
     classes = None
     y = _targets(owner, y)
     if classify:
-        check_classification_targets(y)
+        check_classes(y)
         classes, y, weight = coded_classes(owner, y, _class_weight(model), weight)
     y = np.asarray(y, dtype=np.float64)
     if model.criterion in SQUARES_TARGETS:
