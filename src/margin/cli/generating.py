@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,8 @@ def _end(comparison: GenerativeComparison, as_json: bool) -> None:
     if run.status == "finished":
         console = log() if as_json else result()
         console.print(
-            f"{run.folder}: board.json, board.png, and sampled.csv with new rows of {comparison.winner}",
+            f"{comparison.winner} fitted on all rows: {run.folder}, with board.json, board.png, and new rows of it in"
+            f" sampled.csv; margin sample {shlex.quote(str(run.folder))} draws more",
             highlight=False,
             soft_wrap=True,
         )
