@@ -137,6 +137,40 @@ def test_folds_of_whole_groups_show_that_nothing_was_learned():
     assert "whole groups of patient" in grouped.plan.sentence
 
 
+def repeated(n=120, times=3, seed=0):
+    """Pure noise, every row of it several times: only who remembers rows can predict it."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    frame["kind"] = rng.choice(["x", "y"], n)
+    return pd.concat([frame] * times).sample(frac=1, random_state=seed).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("how", ["frame", "arrays"])
+def test_many_copies_stay_in_one_fold_and_flatter_nobody(how):
+    frame = repeated()
+    data, y = (frame, None) if how == "frame" else (frame[["a", "b", "c"]].to_numpy(), frame["kind"].to_numpy())
+    asked = {"models": ["k-neighbors-classifier"], "held_out": 0.25, **FAST}
+    found = compare(
+        data, y, target="kind" if y is None else None, settings={"k-neighbors-classifier": {"n_neighbors": 1}}, **asked
+    )
+    assert found.board.set_index("model").loc["k-neighbors-classifier", "accuracy"] < 0.65
+    keys = frame.apply(tuple, axis=1).to_numpy()
+    divisions = [*found.plan.folds, (found.plan.development, found.plan.held_out)]
+    assert all(not set(keys[train]) & set(keys[test]) for train, test in divisions)
+    assert "equal rows in one" in found.plan.sentence
+    assert any("240 of 360 rows repeat an earlier one" in remark for remark in found.remarks)
+    assert not any("too good" in remark for remark in found.remarks)
+
+
+def test_a_few_copies_are_only_spoken_of_and_a_group_decides_itself():
+    frame = pd.concat([repeated(times=1), repeated(times=1).head(2)], ignore_index=True)
+    found = compare(frame, target="kind", models=["gaussian-nb"], **FAST)
+    assert found.plan.copies is None
+    assert any("2 of 122 rows repeat an earlier one: copies among test rows" in remark for remark in found.remarks)
+    grouped = compare(repeated(), target="kind", models=["gaussian-nb"], group=np.arange(360) % 9, **FAST)
+    assert (grouped.plan.kind, grouped.plan.copies) == ("groups", None)
+
+
 def test_rows_that_seem_to_belong_together_are_spoken_of():
     found = compare(patients(), target="ill", models=["gaussian-nb"], ensembles=False, **FAST)
     assert any("'patient' ties rows together" in remark for remark in found.remarks)

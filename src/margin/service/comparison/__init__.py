@@ -1,9 +1,10 @@
 """Every suitable model of the catalog on one table, with evidence, surviving a kill.
 
-To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``deciding`` (the metric),
-``candidates`` (models), ``folder`` (what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack),
-``finishing`` (judgement and last fit) and ``last_fits`` (the same within a budget), ``job`` (all the work),
-``showing``. ``generative`` compares models that draw new rows.
+To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``copies`` (rows that repeat),
+``deciding`` (the metric), ``candidates`` (models), ``folder`` (what is kept), ``result`` (what a user gets),
+``leaders`` (blend and stack), ``finishing`` (judgement and last fit) and ``last_fits`` (the same within a budget),
+``one_model`` (where none was measured), ``job`` (all the work), ``showing``. ``generative`` compares models that draw
+new rows.
 """
 
 from __future__ import annotations
@@ -257,6 +258,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
             times=opened.times,
             label_name=opened.label_name,
             both_classes=decides.ranks,
+            copies=opened.copies,
             seed=request.seed,
         )
     except ValueError as error:
@@ -286,6 +288,8 @@ def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str,
     identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
     facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
     facts.update(picture_facts(source))
+    if opened.copies is not None:
+        identity["copies"] = "in one fold"
     return {**identity, **request.identity}, facts
 
 

@@ -14,6 +14,7 @@ from margin.data import Profile
 from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.runs import data_hash
+from margin.service.comparison.copies import array_copies, copies_remark, many_copies
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, image_folder, open_source, open_table
@@ -34,11 +35,15 @@ MOST_COLUMNS_NAMED = 8
 
 @dataclass(frozen=True)
 class OpenedData:
-    """Rows with a target, how they belong together, and what a reader should know."""
+    """Rows with a target, how they belong together, and what a reader should know.
+
+    ``copies``, where many rows repeat, has a number per row that equal ones share.
+    """
 
     source: Source
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
+    copies: np.ndarray | None = None
     label_name: str = ""
     remarks: list[str] = field(default_factory=list)
     profile: Profile | None = None
@@ -66,11 +71,13 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
     found = _judged(table, target, request, columns)
     remarks += [*_left_out(found, {*columns, *request.ignore}), *_lost_values(found)]
-    remarks += [*found.remarks, *_suspicions(found, request)]
+    copies = None if columns or request.group is not None or request.time is not None else many_copies(found.copies)
+    remarks += [remark for remark in found.remarks if copies is None or remark != found.copies_remark]
+    remarks += [*_suspicions(found, request), *copies_remark(copies)]
     _, values = found.table.split_target(target)
     X = found.table.select(found.used)
     source = Source(name, X.to_pandas(), values, X.names, target, task or found.task, table.hash(), table=X)
-    return _checked(OpenedData(source, labels["group"], labels["time"], (*columns, "")[0], remarks, found))
+    return _checked(OpenedData(source, labels["group"], labels["time"], copies, (*columns, "")[0], remarks, found))
 
 
 def _judged(table: Table, target: str, request: ComparisonRequest, ignored: list[str]) -> Profile:
@@ -145,7 +152,10 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         groups, times = (None if g is None else g[~absent] for g in (groups, times))
         remarks.append(_dropped_sentence(int(absent.sum()), len(absent), source.target))
     assert source.y is not None
-    return _checked(OpenedData(replace(source, task=source.task or _task(source.y)), groups, times, "", remarks))
+    copies = None if groups is not None or times is not None else many_copies(array_copies(source.X, source.y))
+    remarks += copies_remark(copies)
+    source = replace(source, task=source.task or _task(source.y))
+    return _checked(OpenedData(source, groups, times, copies, "", remarks))
 
 
 def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, str | None, str | None]:
@@ -299,10 +309,12 @@ def _checked(opened: OpenedData) -> OpenedData:
             f" and judged by; {'it is' if rare.sum() == 1 else 'these rows are'} left out."
         )
         kept = ~rare[codes]
-        groups, times = (None if part is None else part[kept] for part in (opened.groups, opened.times))
+        groups, times, copies = (
+            None if part is None else part[kept] for part in (opened.groups, opened.times, opened.copies)
+        )
         table = None if source.table is None else source.table.take(kept)
         source = replace(source, X=_rows(source.X, kept), y=y[kept], table=table)
-        opened = replace(opened, source=source, groups=groups, times=times)
+        opened = replace(opened, source=source, groups=groups, times=times, copies=copies)
         counts = counts[~rare]
     if len(counts) < 2:
         raise BadRequest(f"compare: {target} has fewer than two classes with at least two rows each.")
