@@ -1,10 +1,13 @@
 """``margin.compare`` and what it keeps: inputs, metrics, folds, held-out rows, kills, failures, blends, settings."""
 
+import gc
 import json
+import warnings
 from time import monotonic
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import margin
@@ -85,6 +88,50 @@ def test_data_frames_arrays_and_files_give_one_board(tmp_path):
         )
     ]
     assert all(board == boards[0] for board in boards)
+
+
+class LazyFrame:
+    """As polars has it: nothing is read before it is collected."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def collect(self):
+        return pa.Table.from_pandas(self.frame)
+
+
+def test_lazy_frames_and_masked_arrays_mean_what_they_say():
+    asked = {"models": ["gaussian-nb"], "ensembles": False, **FAST}
+    plain = compare(table(), target="sold", **asked).board
+    for frame in (pa.Table.from_pandas(table()), LazyFrame(table())):
+        pd.testing.assert_series_equal(compare(frame, target="sold", **asked).board["accuracy"], plain["accuracy"])
+    X, y = table()[["size", "noise"]].to_numpy(), (table()["sold"] == "yes").to_numpy()
+    hidden = np.zeros(X.shape, dtype=bool)
+    hidden[::7, 1] = True
+    masked = compare(np.ma.masked_array(np.where(hidden, 1e6, X), hidden), y, **asked)
+    missing = compare(np.where(hidden, np.nan, X), y, **asked)
+    assert masked.standings[0].scores == missing.standings[0].scores
+    assert "rows have no y" in " ".join(compare(X, np.ma.masked_array(y * 1.0, hidden[:, 1]), **asked).remarks)
+
+
+def test_arrays_must_have_one_target_per_row():
+    X = table()[["size", "noise"]].to_numpy()
+    with pytest.raises(BadRequest, match=r"one target for each row; got an array of shape \(120, 2\)"):
+        compare(X, X, models=["ridge"], **FAST)
+    for nothing in (table()["size"], table().groupby("town"), object()):
+        with pytest.raises(BadRequest, match="data must be a file, a name, a data frame or arrays; got"):
+            compare(nothing, target="sold", models=["ridge"], **FAST)
+
+
+def test_a_temporary_folder_goes_with_its_comparison_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compare(table(), target="sold", models=["gaussian-nb"], **FAST)
+        folder = found.folder
+        assert folder.exists()
+        del found
+        gc.collect()
+        assert not folder.exists()
 
 
 def test_the_command_and_the_call_say_what_was_asked():

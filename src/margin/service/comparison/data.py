@@ -17,7 +17,7 @@ from margin.runs import data_hash
 from margin.service.comparison.copies import array_copies, copies_remark, many_copies
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
-from margin.service.sources import Source, image_folder, open_source, open_table
+from margin.service.sources import Source, image_folder, open_source, open_table, table_of_frame
 
 __all__ = ["OpenedData", "open_data"]
 
@@ -131,13 +131,14 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         if source.y is None or source.task not in ("classification", "regression"):
             raise BadRequest(f"compare: {data} needs a target; name its column with --target.")
     else:
-        X = np.asarray(data)
-        if X.ndim != 2 or X.dtype.kind not in "biuf" or y is None or len(X) != len(np.asarray(y)):
+        X, values = _unmasked(data), None if y is None else _unmasked(y)
+        if X.ndim != 2 or X.dtype.kind not in "biuf" or values is None or len(X) != len(np.atleast_1d(values)):
             raise BadRequest("compare: arrays must be a table of numbers X and one y for each of its rows.")
         if request.ignore or request.kinds:
             raise BadRequest("compare: ignore and kinds name columns; give a data frame.")
-        values = np.asarray(y)
         values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+        if values.ndim != 1:
+            raise BadRequest(f"compare: y must hold one target for each row; got an array of shape {values.shape}.")
         names = tuple(f"x{i}" for i in range(X.shape[1]))
         source = Source("arrays", X.astype(np.float64), values, names, "y", request.task or "", data_hash(X, values))
     remarks: list[str] = []
@@ -158,6 +159,13 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     return _checked(OpenedData(source, groups, times, copies, "", remarks))
 
 
+def _unmasked(values: Any) -> np.ndarray:
+    """An array; what a masked one hides is missing, not whatever lies below the mask."""
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        return values.astype(np.float64 if values.dtype.kind in "biuf" else object).filled(np.nan)
+    return np.asarray(values)
+
+
 def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, str | None, str | None]:
     """Name, table, target column and task, as far as they are known."""
     if isinstance(data, str | Path):
@@ -165,12 +173,8 @@ def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, s
         table, own = open_table(spec)
         known = request.task or (open_source(spec).task if own and request.target is None else None)
         return spec, table, request.target or own, known
-    if isinstance(data, Table):
-        table = data
-    elif hasattr(data, "to_pandas") or type(data).__module__.split(".")[0] == "pandas":
-        frame = data.to_pandas() if hasattr(data, "to_pandas") else data
-        table = data_package.from_pandas(frame, read_strings=True)
-    else:
+    table = data if isinstance(data, Table) else table_of_frame(data)
+    if table is None:
         raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
     if y is None:
         return "data frame", table, request.target, request.task

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.runs import Run
+from margin.runs.temporary import temporary_folder
 from margin.service.comparison.generative.budget import TimeShares, ended_by
 from margin.service.comparison.generative.data import GenerativeData
 from margin.service.comparison.generative.keeping import keep_generator
@@ -46,8 +46,7 @@ class GenerativeComparison:
         self.cut: dict[str, str] = {}
         self.budget = TimeShares(None)
         self.measured: list[Measured] = []
-        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-generative-")
-        self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
+        self.run = Run(folder or temporary_folder(self, "margin-generative-"))
         shown = str(folder) if folder else ""
         self.command = request.command(data.name, shown) if data.given == "spec" else ""
 
