@@ -21,7 +21,10 @@ from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.service.requests import BadRequest
 
-__all__ = ["Source", "folder_options", "image_folder", "open_source", "open_table", "picture_facts", "picture_files"]
+__all__ = [
+    "Source", "folder_options", "image_folder", "open_source", "open_table", "picture_facts", "picture_files",
+    "table_of_frame",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,15 @@ def open_table(spec: str) -> tuple[Table, str | None]:
         return _read(spec), None
     dataset = _load(name, options)
     return dataset.table(), dataset.target if dataset.y is not None else None
+
+
+def table_of_frame(frame: Any) -> Table | None:
+    """The table of a data frame of pandas, polars (a lazy one is collected) or Arrow; None for anything else."""
+    if not hasattr(frame, "to_pandas") and hasattr(frame, "collect"):
+        frame = frame.collect()
+    found = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    is_frame = type(found).__module__.split(".")[0] == "pandas" and hasattr(found, "iloc") and found.ndim == 2
+    return data.from_pandas(found, read_strings=True) if is_frame else None
 
 
 def _read(spec: str) -> Table:
