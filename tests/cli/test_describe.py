@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -70,3 +72,27 @@ def test_an_unreadable_file_is_one_sentence(tmp_path):
     assert done.exit_code == 1
     assert "t.csv: line 3 has 1 fields instead of 2." in done.stderr
     assert runner.invoke(app, ["describe", "nothing.csv"]).exit_code == 2
+
+
+def test_of_very_many_columns_neighbors_of_one_kind_share_a_line(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"m{i}" for i in range(300)]
+    frame = pd.DataFrame(rng.normal(size=(80, 300)), columns=names)
+    frame["m100"] = 1.0
+    frame["m150"] = frame["m7"]
+    frame.loc[:7, "m40"] = np.nan
+    frame["town"] = rng.choice(["Ulm", "Bonn"], 80)
+    frame.to_csv(tmp_path / "wide.csv", index=False)
+    done = runner.invoke(app, ["describe", str(tmp_path / "wide.csv")])
+    lines = done.stdout.splitlines()
+    assert len(lines) < 20
+    first = next(line for line in lines if line.startswith("m0 … m99"))
+    assert first.split()[3:] == ["number", "0…10.0%", "72…80", *first.split()[6:]]
+    assert "100 columns, as" in first
+    text = " ".join(done.stdout.split())
+    assert "m100 number" in text, "a column with something to say has its own line"
+    assert "it repeats 'm7'" in text
+    assert "--json has every column" in text
+    assert (
+        len(json.loads(runner.invoke(app, ["describe", str(tmp_path / "wide.csv"), "--json"]).stdout)["columns"]) == 301
+    )

@@ -283,3 +283,28 @@ def test_numbers_too_large_for_sums_of_squares_and_numbers_with_slips_are_spoken
 
 def test_large_integers_are_written_in_full():
     assert profile(Table({"code": [1234567.0, 20230514.0] * 10}))["code"].examples == ("1234567", "20230514")
+
+
+def test_ranks_are_those_of_scipy():
+    from scipy.stats import rankdata
+
+    from margin.data.leakage import average_ranks
+
+    rng = np.random.default_rng(0)
+    for values in (rng.normal(size=50), rng.integers(0, 6, 80).astype(float), np.array([3.0]), np.full(7, -np.inf)):
+        np.testing.assert_array_equal(average_ranks(values), rankdata(values))
+
+
+def test_repeated_columns_are_looked_for_among_alike_ones_only(monkeypatch):
+    """Measurements have the same codes, each row its own: comparing all of them with each other is quadratic."""
+    from margin.data import column_set
+
+    compared = []
+    equal = column_set._equal
+    monkeypatch.setattr(column_set, "_equal", lambda one, other: compared.append(1) or equal(one, other))
+    rng = np.random.default_rng(0)
+    columns = {f"m{i}": rng.normal(size=60) for i in range(60)}
+    found = profile(Table({**columns, "again": columns["m9"].copy()}))
+    assert found["again"].remark == "left out: it repeats 'm9'"
+    assert sum(column.used for column in found.columns) == 60
+    assert len(compared) == 1

@@ -63,7 +63,7 @@ def test_pair_steps_are_those_of_the_numpy_twin(epsilon):
     low = np.where(y > 0, 0.0, -1.0) if epsilon == 0 else -np.ones(60)
     high = np.where(y > 0, 1.0, 0.0) if epsilon == 0 else np.ones(60)
     beta, score = np.zeros(60), target.copy()
-    steps = solve_pairs(K, score, beta, low, high, epsilon, 1e-6, 10_000)
+    steps = solve_pairs(K, score, beta, low, high, epsilon, 1e-6, 10_000, np.empty((4, 60)))
     expected = twin(K, target, np.zeros(60), low, high, epsilon, 1e-6, 10_000)
     assert steps == expected[2]
     np.testing.assert_allclose(beta, expected[0], atol=1e-10)

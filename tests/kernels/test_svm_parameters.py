@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine, make_classific
 from sklearn.kernel_ridge import KernelRidge as PeerRidge
 from sklearn.preprocessing import scale
 
-from margin.kernels import RBF, SVC, SVR, KernelRidge, dual
+from margin.kernels import RBF, SVC, SVR, KernelRegression, KernelRidge, dual
 from margin.kernels.class_blocks import ClassBlocks
 from margin.kernels.kernel_columns import columns_of
 from margin.kernels.one_vs_one import votes
@@ -101,12 +101,23 @@ def test_verbose_prints_records(capsys):
 
 
 @pytest.mark.parametrize("model", [SVC(), SVR()], ids=str)
-def test_columns_whose_squares_overflow_are_named_as_the_reason(model):
-    X, y = 1e300 * np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
+def test_columns_whose_squares_overflow_or_vanish_are_named_as_the_reason(model):
+    X, y, name = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1], type(model).__name__
     with pytest.raises(
-        ValueError, match=rf"{type(model).__name__}: gamma='scale' needs columns whose squares are finite"
+        ValueError, match=rf"^{name}: X must hold numbers whose squares .*; got 4e\+300; scale it first\.$"
     ):
-        model.fit(X, y)
+        model.fit(1e300 * X, y)
+    with pytest.raises(ValueError, match=rf"^{name}: gamma='scale' is one over the variance .* at least 1e-300; got "):
+        model.fit(1e-160 * X, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplace"])
+def test_rows_many_length_scales_apart_are_like_themselves_only(kernel):
+    """Products of such rows round by more than what an exponential tells from infinity."""
+    X = np.random.default_rng(0).normal(size=(20, 3)) * 1e100
+    y = np.arange(20) % 2
+    np.testing.assert_array_equal(SVC(kernel=kernel, gamma=1.0).fit(X, y).predict(X), y)
+    np.testing.assert_array_equal(KernelRegression(kernel=kernel, gamma=1.0).fit(X, y).predict(X), y)
 
 
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])
@@ -140,6 +151,7 @@ def test_memory_of_a_prediction_does_not_grow_with_pairs_times_support_vectors()
 
 
 def test_kernel_values_that_overflow_are_refused():
-    X = np.random.default_rng(0).normal(size=(20, 3)) * 1e200
-    with pytest.raises(ValueError, match=r"^KernelRidge: kernel values .* scale X first\.$"):
-        KernelRidge().fit(X, X[:, 0] > 0)
+    X = np.random.default_rng(0).normal(size=(20, 3)) * 1e120
+    for model in (KernelRidge(kernel="poly", gamma=1.0), SVC(kernel="poly"), SVR(kernel="poly", gamma=1.0)):
+        with pytest.raises(ValueError, match=rf"^{type(model).__name__}: kernel values .* scale X first\.$"):
+            model.set_params(gamma=1.0).fit(X, X[:, 0] > 0)

@@ -3,6 +3,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.interpolate import make_smoothing_spline
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
 from margin.core.class_weights import ClassWeight, row_weights
@@ -12,6 +13,7 @@ from margin.linear import (
     HeteroscedasticRegression,
     LinearRegression,
     PolynomialRegression,
+    Ridge,
     SplineRegression,
     map_fit,
 )
@@ -185,8 +187,24 @@ def test_an_expansion_without_end_is_refused_at_once(model):
         model.fit(X, X[:, 0])
 
 
-@pytest.mark.parametrize(("rows", "target"), [(1.0, 1e300), (1e200, 1.0)])
-def test_numbers_whose_squares_overflow_are_refused_in_one_sentence(rows, target):
+@pytest.mark.parametrize("basis", ["radial", "polynomial"])
+def test_rows_whose_squares_overflow_are_refused_in_one_sentence(basis):
     X = np.random.default_rng(0).normal(size=(30, 2))
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^BasisRegression: .* overflow; scale X and y\.$"):
-        BasisRegression(alpha=1.0).fit(X * rows, X[:, 0] * target)
+    with pytest.raises(ValueError, match=r"^BasisRegression: X must .*; got .*e\+\d\d\d; scale it first\.$"):
+        BasisRegression(basis, order=2, alpha=1.0).fit(X * 1e200, X[:, 0])
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+@pytest.mark.parametrize(
+    "model", [BasisRegression(alpha=1.0), Ridge(), Ridge(solver="svd"), SplineRegression()], ids=str
+)
+def test_coefficients_are_proportional_to_targets_of_any_size(model, unit):
+    """So are scikit-learn's of Ridge; the error that a spline minimizes is a square, which must be a number."""
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = X[:, 0] + np.sin(3 * X[:, 1])
+    expected = clone(model).fit(X, y).predict(X)
+    if isinstance(model, SplineRegression) and unit > 1:
+        with pytest.raises(ValueError, match=r"^SplineRegression: y must hold numbers"):
+            model.fit(X, y * unit)
+    else:
+        np.testing.assert_allclose(model.fit(X, y * unit).predict(X) / unit, expected, rtol=1e-10)

@@ -1,6 +1,7 @@
 """``margin.compare`` and what it keeps: inputs, metrics, folds, held-out rows, kills, failures, blends, settings."""
 
 import json
+from time import monotonic
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 import margin
 from margin.metrics import accuracy, metric
-from margin.service.comparison import ComparisonRequest, compare, open_comparison
+from margin.service.comparison import ComparisonRequest, compare, open_comparison, run_comparison
 from margin.service.comparison.showing import verdict
 from margin.service.requests import BadRequest
 
@@ -397,6 +398,34 @@ def test_where_screening_measured_nothing_the_first_models_are_tried_nevertheles
     found = compare(X, (X[:, 0] > 0).astype(int), models=TWO, budget="10m", **asked)
     assert found.status == "finished"
     assert found.winner in TWO
+
+
+def budget_spent(models, out=None, settings=()):
+    """A comparison whose minute was over before its first trial, as on a machine that is busy with other things."""
+    request = ComparisonRequest(target="sold", models=models, settings=settings, held_out=0.25, folds=3, budget=60.0)
+    return run_comparison(table(), None, request, out=out, n_jobs=2, started=monotonic() - 1000)
+
+
+def test_a_budget_that_ended_before_any_trial_still_ends_with_a_model(tmp_path):
+    found = budget_spent((*TWO, "logistic-regression"), tmp_path / "c")
+    assert (found.winner, found.status) == ("logistic-regression", "finished")
+    rows = table(20, seed=5)
+    assert accuracy(rows["sold"], found.best_.predict(rows[["size", "noise", "town"]])) > 0.7
+    assert found.held_out_score is not None
+    assert {t.model for t in found.trials} == {"baseline", "logistic-regression"}
+    said = " ".join(verdict(found))
+    assert "No model was done with a fold within 60 s: logistic-regression" in said
+    assert "2 of 3 models were not tried" in said
+    assert {s.model: s.error for s in found.standings}["gaussian-nb"] == "not reached within 60 s"
+    written = found.run.model_path.stat().st_mtime_ns
+    again = budget_spent((*TWO, "logistic-regression"), tmp_path / "c")
+    assert (again.status, again.run.model_path.stat().st_mtime_ns) == ("finished", written)
+
+
+def test_where_the_first_simple_model_fails_the_next_is_tried_though_time_is_up():
+    found = budget_spent(("gaussian-nb", "multinomial-nb"), settings=("gaussian-nb.priors=[0.9,0.9]",))
+    assert (found.winner, found.status) == ("multinomial-nb", "finished")
+    assert next(s.status for s in found.standings if s.model == "gaussian-nb") == "failed"
 
 
 def test_a_baseline_that_is_as_good_as_the_best_is_named():

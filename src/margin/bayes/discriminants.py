@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from margin.bayes.posterior import PosteriorClassifier, given_priors
+from margin.core.classes import check_classes, encode_classes
 
 __all__ = ["Discriminant", "TrainingRows", "mean_row"]
 
@@ -64,13 +64,13 @@ class Discriminant(PosteriorClassifier):
         """Checked rows; one of weight zero is none."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
-        check_classification_targets(y)
+        check_classes(y)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             used = weights > 0
             X, y, weights = (X, y, weights) if used.all() else (X[used], y[used], weights[used])
-        labels, codes = np.unique(y, return_inverse=True)
+        labels, codes = encode_classes(y)
         if len(labels) < 2:
             raise ValueError(f"{self._name}: y must hold at least two classes; got 1 class, {labels[0]}.")
         return TrainingRows(X, codes, labels, weights)

@@ -10,13 +10,13 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from margin.bayes.naive import NO_TARGETS, NaiveBayes
 from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import ClassMoments, pooled_variance
 from margin.core.domains import Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import attribute, parameter
 
 __all__ = ["GaussianNB", "gaussian_log_likelihood"]
@@ -34,7 +34,10 @@ def gaussian_log_likelihood(X: np.ndarray, mean: np.ndarray, variance: np.ndarra
     constant = -0.5 * np.log(2 * np.pi * variance).sum(axis=1)
     log_likelihood = np.empty((len(X), len(mean)))
     size = max(1, BLOCK_VALUES // X.shape[1])
-    scale = np.sqrt(0.5 / variance)
+    with np.errstate(over="ignore"):
+        scale = np.sqrt(0.5 / variance)
+    if not np.isfinite(scale).all():  # one over a variance below the normal numbers
+        scale = np.sqrt(0.5) / np.sqrt(variance)
     for start in range(0, len(X), size):
         block = X[start : start + size]
         for c in range(len(mean)):
@@ -99,7 +102,7 @@ class GaussianNB(NaiveBayes):
         self._moments.add(X, codes, weights)
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
-        return validate_data(self, X, y, reset=first, dtype=np.float64, order="C")
+        return validate_squarable(self, X, y, reset=first, dtype=np.float64, order="C")
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)
@@ -107,8 +110,14 @@ class GaussianNB(NaiveBayes):
         flat = np.argwhere(variance <= 0)
         if len(flat):
             c, j = flat[0]
+            if self.var_smoothing > 0:
+                raise ValueError(
+                    "GaussianNB: X must have a column whose variance is above 0; got none: all are constant, or so "
+                    "small that their squares vanish."
+                )
             raise ValueError(
                 f"GaussianNB: column {j} is constant in class {self.classes_[c]}; var_smoothing must be above 0."
             )
         prior = log_priors(self.class_count_, self._given_priors(len(self.classes_)))
-        return prior + gaussian_log_likelihood(X, self.theta_, variance)
+        likelihood = finite_values("GaussianNB", "X", X, lambda: gaussian_log_likelihood(X, self.theta_, variance))
+        return prior + likelihood

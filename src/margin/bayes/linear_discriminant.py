@@ -18,6 +18,7 @@ from margin.bayes.discriminants import Discriminant, TrainingRows
 from margin.bayes.factors import centered_factor, class_covariance
 from margin.core.domains import Choice, Either, Flag, Integer, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import finite_values, in_safe_units
 from margin.core.parameters import attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.refusals import Unsupported
@@ -42,7 +43,7 @@ def directions_by_svd(R: np.ndarray, n: float, spread: np.ndarray, tol: float) -
     are scaled to variance one within classes; singular values of the scaled rows up to ``tol`` are taken for zero, so
     dependent columns do no harm.
     """
-    scale = np.sqrt((R**2).sum(axis=0) / n)
+    _, scale = in_safe_units(lambda part: (np.zeros(part.shape[1]), np.sqrt((part**2).sum(axis=0) / n)), R)
     scale[scale == 0] = 1.0
     _, singular, Vt = np.linalg.svd(R / scale / np.sqrt(n), full_matrices=False)
     rank = int((singular > tol).sum())
@@ -171,7 +172,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         parts = map(rows.of_class, range(len(means)))
         estimate = self.covariance_estimator
         covariances = [class_covariance(self._name, X, self.shrinkage, weights, estimate) for X, weights in parts]
-        return np.einsum("c,cij->ij", priors, covariances)
+        return finite_values(self._name, "X", rows.X, lambda: np.einsum("c,cij->ij", priors, covariances))
 
     def _directions(
         self, rows: TrainingRows, means: np.ndarray, spread: np.ndarray, within: np.ndarray | None
@@ -215,7 +216,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.coef_, self.intercept_ = in_precision_of(X, coef), in_precision_of(X, intercept)
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
-        score = self._rows(X) @ self.coef_.T + self.intercept_
+        rows = self._rows(X)
+        score = finite_values(self._name, "X", rows, lambda: rows @ self.coef_.T) + self.intercept_
         return np.hstack([np.zeros_like(score), score]) if len(self.classes_) == 2 else score
 
 

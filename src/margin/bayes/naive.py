@@ -9,10 +9,10 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from margin.bayes.posterior import PosteriorClassifier, given_priors
+from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
 
 __all__ = ["NO_TARGETS", "NaiveBayes"]
@@ -62,12 +62,8 @@ class NaiveBayes(PosteriorClassifier):
     def _learn(self, X: Any, y: Any, sample_weight: Any, known: np.ndarray | None, *, first: bool) -> Any:
         self._check_parameters()
         X, y = self._checked(X, y, first=first)
-        check_classification_targets(y)
-        classes = np.unique(y) if known is None else known
-        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        strange = classes[codes] != y
-        if strange.any():
-            raise ValueError(f"{self._name}: y holds {y[strange][0]}, which is not among classes {classes}.")
+        check_classes(y)
+        classes, codes = encode_classes(y) if known is None else (known, self._codes(y, known))
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._given_priors(len(classes))
         self._tell_of_smoothing()
@@ -76,6 +72,14 @@ class NaiveBayes(PosteriorClassifier):
             self._start(len(classes), X.shape[1])
         self._absorb(X, codes, weights)
         return self
+
+    def _codes(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Positions of labels in known classes."""
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        strange = classes[codes] != y
+        if strange.any():
+            raise ValueError(f"{self._name}: y holds {y[strange][0]}, which is not among classes {classes}.")
+        return codes
 
     def _tell_of_smoothing(self) -> None:
         """Models of counts warn when their smoothing is not the one that was given."""

@@ -14,6 +14,7 @@ from margin.bayes.discriminants import Discriminant
 from margin.bayes.factors import centered_factor, class_covariance
 from margin.core.domains import Choice, Either, Flag, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, parameter
 from margin.core.refusals import Unsupported
 
@@ -120,7 +121,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
                 f"{self._name}: the covariance of class {label} is singular, rank {rank} of {d} columns with {n} "
                 "rows; set reg_param above 0, drop dependent columns or add rows."
             )
-        return axes, (1 - self.reg_param) * spread**2 + self.reg_param
+        variances = finite_values(self._name, "X", rows, lambda: (1 - self.reg_param) * spread**2 + self.reg_param)
+        return axes, variances
 
     @staticmethod
     def _axes_by_svd(rows: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -142,5 +144,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         with np.errstate(divide="ignore"):
             joint = np.tile(np.log(self.priors_), (len(X), 1))
         for c in range(len(self.classes_)):
-            joint[:, c] += normal_log_density(X, self.means_[c], self.rotations_[c], self.scalings_[c])
+            joint[:, c] += self._log_density(X, c)
         return joint
+
+    def _log_density(self, X: np.ndarray, c: int) -> np.ndarray:
+        law = self.means_[c], self.rotations_[c], self.scalings_[c]
+        return finite_values(self._name, "X", X, lambda: normal_log_density(X, *law))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,9 +14,11 @@ from margin.cli.arguments import DATA
 from margin.cli.output import print_json, reported, result
 
 if TYPE_CHECKING:
-    from margin.data import Profile
+    from margin.data import ColumnProfile, Profile
 
 __all__ = ["register"]
+
+MANY = 200  # columns, of which nobody reads one line each
 
 
 def register(app: typer.Typer) -> None:
@@ -60,15 +64,12 @@ def _print(profile: Profile) -> None:
     for count in ("missing", "distinct"):
         table.add_column(count, justify="right", no_wrap=True)
     table.add_column("examples and remarks", overflow="fold")
-    for column in profile.columns:
-        style = "" if column.used or column.name == profile.target else "dim"
-        missing = "" if not column.missing else f"{column.missing:.1%}"
-        examples_and_remark = Text(", ".join(column.examples), style=style)
-        if column.remark:
-            examples_and_remark.append(f"\n{column.remark}", style="red" if "LEAK?" in column.remark else "italic")
-        name, kind = (Text(text, style=style) for text in (column.name, column.kind))
-        table.add_row(name, kind, missing, f"{column.distinct:,}", examples_and_remark)
+    for alike in _alike(profile):
+        style = "" if alike[0].used or alike[0].name == profile.target else "dim"
+        table.add_row(*_cells(alike, style))
     console.print(table)
+    if len(profile.columns) > MANY:
+        console.print("Neighbors of one kind share a line; --json has every column.", style="dim")
     for remark in profile.remarks:
         console.print(f"• {remark}", markup=False, highlight=False, soft_wrap=True)
     suggested = {
@@ -79,3 +80,34 @@ def _print(profile: Profile) -> None:
     options = "  ".join(f"{option} {value}" for option, value in suggested.items() if value)
     if options:
         console.print(f"Suggested for a comparison: {options}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _alike(profile: Profile) -> list[list[ColumnProfile]]:
+    """The columns line by line: of very many, neighbors of one kind of which nothing else is to be said share one."""
+    if len(profile.columns) <= MANY:
+        return [[column] for column in profile.columns]
+    runs = groupby(profile.columns, key=lambda c: (c.kind, c.used, c.remark, c.name == profile.target))
+    return [list(run) for _, run in runs]
+
+
+def _cells(alike: list[ColumnProfile], style: str) -> tuple[Text | str, ...]:
+    first, last = alike[0], alike[-1]
+    remark = Text(", ".join(first.examples), style=style)
+    if len(alike) > 1:
+        remark = Text(f"{len(alike):,} columns, as {remark.plain}", style=style)
+    if first.remark:
+        remark.append(f"\n{first.remark}", style="red" if "LEAK?" in first.remark else "italic")
+    name = first.name if first is last else f"{first.name} … {last.name}"
+    missing = _span([f"{c.missing:.1%}" if c.missing else "" for c in _ends(alike, "missing")])
+    distinct = _span([f"{c.distinct:,}" for c in _ends(alike, "distinct")])
+    return Text(name, style=style), Text(first.kind, style=style), missing, distinct, remark
+
+
+def _ends(alike: list[ColumnProfile], count: str) -> tuple[ColumnProfile, ColumnProfile]:
+    by_count = attrgetter(count)
+    return min(alike, key=by_count), max(alike, key=by_count)
+
+
+def _span(ends: list[str]) -> str:
+    least, most = ends
+    return most if least == most else f"{least or 0}…{most}"

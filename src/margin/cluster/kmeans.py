@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margin.cluster.lloyd import Partition, distances_to, labels_and_inertia, labels_for, mean_variance
 from margin.cluster.plusplus import draw_rows, plusplus, random_rows
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import COPY, VERBOSE, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
@@ -94,7 +95,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     ) -> Iterator[Record]:
         """Learn, yielding a record per iteration of every run."""
         self._check_parameters()
-        given, X = X, dense_rows("KMeans", validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr"))
+        given, X = (
+            X,
+            dense_rows("KMeans", validate_squarable(self, X, dtype=np.float64, order="C", accept_sparse="csr")),
+        )
         if len(X) < self.n_clusters:
             raise ValueError(f"KMeans: n_clusters={self.n_clusters} needs at least as many rows; got {len(X)}.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -154,7 +158,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return dense_rows(
-            "KMeans", validate_data(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr")
+            "KMeans", validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr")
         )
 
     def __sklearn_tags__(self) -> Any:

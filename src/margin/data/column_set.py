@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -57,12 +58,14 @@ def _without_repeated(
     columns: Mapping[str, ColumnFacts], judged: Judgements, user_kinds: Mapping[str, str]
 ) -> Judgements:
     """Of columns with equal values only the first is used."""
-    seen: dict[tuple[str, bytes], list[str]] = {}
+    seen: dict[tuple[str, bytes, tuple[Any, ...]], list[str]] = {}
     result = dict(judged)
     for name, facts in columns.items():
         if not judged[name].used or name in user_kinds:
             continue
-        alike = seen.setdefault((facts.kind, facts.codes[:1000].tobytes()), [])
+        # Measurements differ in every row, so the codes of all of them are alike: their first values tell them apart.
+        key = (facts.kind, facts.codes[:1000].tobytes(), tuple(facts.distinct[:10].tolist()))
+        alike = seen.setdefault(key, [])
         first = next((other for other in alike if _equal(columns[other], facts)), None)
         if first is not None:
             result[name] = Judgement(judged[name].kind, False, f"left out: it repeats {first!r}")

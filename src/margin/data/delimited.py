@@ -137,31 +137,38 @@ def _parse_with_arrow(
 ) -> list[Any] | None:
     """Columns of strings, but of float64 where ``numbers`` names them and they are; None if PyArrow gives up."""
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
-    quote = dialect.quote or False
+    text, number = pa.string(), pa.float64()
     try:
-        table = arrow_csv.read_csv(
-            pa.BufferReader(encoded.lstrip(b"\r\n")),
-            arrow_csv.ReadOptions(column_names=names, skip_rows=int(header)),
-            arrow_csv.ParseOptions(
-                delimiter=dialect.delimiter, quote_char=quote, newlines_in_values=bool(quote), ignore_empty_lines=True
-            ),
-            arrow_csv.ConvertOptions(
-                column_types={name: pa.float64() if name in numbers else pa.string() for name in names},
-                null_values=MISSING,
-                strings_can_be_null=True,
-            ),
+        table = _arrow_table(
+            encoded, dialect, names, header, {**dict.fromkeys(names, text), **dict.fromkeys(numbers, number)}
         )
+        # Integers are perhaps identifiers such as 007, which only their spelling tells.
+        integers = [name for name in numbers if is_integer_column(table.column(name))]
+        spelled = _arrow_table(encoded, dialect, names, header, dict.fromkeys(integers, text)) if integers else None
     except pa.ArrowInvalid:
         # Some number is none after all; or rows are ragged, and the slow reader says at which line, or very long.
         return _parse_with_arrow(encoded, dialect, names, header, []) if numbers else None
-    integer_columns = [name for name in numbers if is_integer_column(table.column(name))]
-    if integer_columns:  # perhaps identifiers such as 007, which only their spelling tells
-        return _parse_with_arrow(
-            encoded, dialect, names, header, [name for name in numbers if name not in integer_columns]
-        )
-    return list(table.columns)
+    columns = dict(zip(names, table.columns))
+    return list((columns if spelled is None else columns | dict(zip(integers, spelled.columns))).values())
+
+
+def _arrow_table(encoded: bytes, dialect: Dialect, names: list[str], header: bool, types: dict[str, Any]) -> Any:
+    """The columns that ``types`` names, read as that."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    quote = dialect.quote or False
+    return arrow_csv.read_csv(
+        pa.BufferReader(encoded.lstrip(b"\r\n")),
+        arrow_csv.ReadOptions(column_names=names, skip_rows=int(header)),
+        arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter, quote_char=quote, newlines_in_values=bool(quote), ignore_empty_lines=True
+        ),
+        arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), null_values=MISSING, strings_can_be_null=True
+        ),
+    )
 
 
 def _ragged(first_line: int, last_line: int, n_fields: int, expected: int) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 
 from margin.core.domains import Choice, Integer, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import within_float32
 from margin.core.parameters import Declared, parameter
 
 __all__ = ["CHUNK_VALUES", "ImageParameters", "channel_scaling", "check_images", "first_channels"]
@@ -93,8 +94,7 @@ def check_images(
             f"{owner}: X must have images of {fitted[0]} channels{size}, as in fit; "
             f"got {images.shape[1]} channels and {images.shape[2]} x {images.shape[3]} pixels."
         )
-    kind = np.uint8 if images.dtype == np.uint8 else np.float32
-    return np.ascontiguousarray(images, dtype=kind)
+    return np.ascontiguousarray(images if images.dtype == np.uint8 else within_float32(owner, "X", images))
 
 
 def _refuse_mixed_sizes(owner: str, X: Any) -> None:

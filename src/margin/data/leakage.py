@@ -14,7 +14,7 @@ import numpy as np
 
 from margin.data.facts import ColumnFacts
 
-__all__ = ["Leak", "find_leak"]
+__all__ = ["Leak", "average_ranks", "find_leak"]
 
 #: From so many rows on a perfect relation is no accident.
 FEWEST_ROWS = 20
@@ -108,11 +108,26 @@ def _blocks(values: np.ndarray, classes: np.ndarray) -> bool:
     return bool(few and np.all(values[changes] != values[changes + 1]))
 
 
+def average_ranks(values: np.ndarray) -> np.ndarray:
+    """The place of each value in ascending order, from 1; equal values share the mean of their places.
+
+    scipy.stats has it too, but importing that takes as long as judging some thousand columns.
+
+    >>> average_ranks(np.array([30.0, 10.0, 30.0, 20.0]))
+    array([3.5, 1. , 3.5, 2. ])
+    """
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+    ends = np.append(starts[1:], len(values))
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
+    return ranks
+
+
 def _least_area(values: np.ndarray, classes: np.ndarray) -> float:
     """Of two classes the area under the ROC curve; of more, the least over the classes against the rest."""
-    from scipy.stats import rankdata
-
-    ranks, areas = rankdata(values), []
+    ranks, areas = average_ranks(values), []
     labels = np.flatnonzero(np.bincount(classes))
     for label in labels[:1] if len(labels) == 2 else labels:
         inside = classes == label
@@ -123,8 +138,6 @@ def _least_area(values: np.ndarray, classes: np.ndarray) -> float:
 
 
 def _quantity(column: ColumnFacts, target: ColumnFacts, known: np.ndarray) -> Leak | None:
-    from scipy.stats import rankdata
-
     rows = _some(np.flatnonzero(known & ~column.absent))
     y = target.values[rows].astype(np.float64)
     if len(y) < FEWEST_ROWS or not np.all(np.isfinite(y)) or np.ptp(y) == 0:
@@ -133,7 +146,7 @@ def _quantity(column: ColumnFacts, target: ColumnFacts, known: np.ndarray) -> Le
         x = column.values[rows].astype(np.float64)
         if not np.all(np.isfinite(x)) or np.ptp(x) == 0:
             return None
-        squared_correlation = float(np.corrcoef(rankdata(x), rankdata(y))[0, 1] ** 2)
+        squared_correlation = float(np.corrcoef(average_ranks(x), average_ranks(y))[0, 1] ** 2)
         if squared_correlation < TOO_GOOD:
             return None
         return Leak(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.classes import encode_classes
 from margin.core.missing import any_missing
 
 __all__ = [
@@ -56,8 +57,8 @@ def class_codes(where: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"{where}: labels must not be missing.")
     if labels.dtype == object:
         labels = np.array([f"{type(value).__name__} {value}" for value in labels.tolist()])
-    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    return codes, counts
+    codes = encode_classes(labels)[1]
+    return codes, np.bincount(codes)
 
 
 def checked_rows(where: str, n: int) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from margin.core.number_range import in_safe_units
+
 __all__ = ["column_scaling", "regressor_inputs", "series_of", "step_parts", "takes_series"]
 
 
@@ -21,8 +23,8 @@ def series_of(y: Any) -> np.ndarray:
 
 def column_scaling(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of every column; a constant one is divided by 1."""
-    deviation = columns.std(axis=0)
-    return columns.mean(axis=0), np.where(deviation > 0, deviation, 1.0)
+    mean, deviation = in_safe_units(lambda rows: (rows.mean(axis=0), rows.std(axis=0)), columns)
+    return mean, np.where(deviation > 0, deviation, 1.0)
 
 
 def step_parts(block: int, one_each: bool) -> list[Sequence[int]]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
+
+from margin.core.classes import check_classes, encode_classes
 
 __all__ = ["class_numbers", "encode_labels"]
 
@@ -19,10 +20,10 @@ def encode_labels(estimator: Any, y: Any, n_rows: int) -> tuple[np.ndarray, np.n
     if y is None:
         raise ValueError(f"{owner}: y must hold a class per row when conditional is True; got None.")
     y = column_or_1d(y)
-    check_classification_targets(y)
+    check_classes(y)
     if len(y) != n_rows:
         raise ValueError(f"{owner}: y must have a class for each of the {n_rows} rows; got {len(y)}.")
-    classes, numbers = np.unique(y, return_inverse=True)
+    classes, numbers = encode_classes(y)
     return classes, numbers.astype(np.int64)
 
 

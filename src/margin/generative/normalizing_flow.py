@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -130,7 +131,8 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
         """The log-density of every row, in nats."""
         module = self._trained()
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._evaluate(module, self._scaled(X)).astype(np.float64) - self._log_volume()
+        densities = self._evaluate(module, self._scaled(X)).astype(np.float64)
+        return finite_values("NormalizingFlow", "X", X, lambda: densities - self._log_volume())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``."""

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.domains import Number
+from margin.core.number_range import power_of_two
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.sparsity import l1_activity
@@ -105,8 +106,9 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
-            self.center_ = X[train].mean(axis=0, dtype=np.float64)
-            self.scale_ = float(np.sqrt(np.mean((X[train] - self.center_) ** 2))) or 1.0
+            unit = power_of_two(np.abs(X).max(initial=0.0))  # squares of huge or tiny entries are taken in it
+            self.center_ = unit * (X[train] / unit).mean(axis=0, dtype=np.float64)
+            self.scale_ = float(unit * np.sqrt(np.mean(((X[train] - self.center_) / unit) ** 2))) or 1.0
         directions = int(np.ceil(self.expansion * X.shape[1]))
         self.network_ = {"n_features": X.shape[1], "n_directions": directions}
         weight = float(self.l1)

@@ -21,6 +21,7 @@ from torch import nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -184,7 +185,8 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """A lower bound of the log-density of every row, in nats."""
         reconstruction, kl, importance_weighted = self._bounds(X)
-        return importance_weighted if self.bound == "iwae" else reconstruction - kl
+        iwae = self.bound == "iwae"
+        return finite_values("VAE", "X", X, lambda: importance_weighted if iwae else reconstruction - kl)
 
     def responsibilities(self, X: Any) -> np.ndarray:
         """Probability of every component of a mixture prior given the center of the posterior of every row."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor, nn
 
+from margin.core.classes import check_classes
 from margin.core.domains import MOST_LAYERS, Choice, Integer, Number
 from margin.core.parameters import default, parameter
 from margin.core.threads import torch_threads
@@ -151,7 +151,7 @@ def coded_classes(name: str, y: Any, n: int, what: str) -> np.ndarray:
     y = column_or_1d(y, warn=True)
     if len(y) != n:
         raise ValueError(f"{name}: y must have one class per {what}, {n}; got {len(y)}.")
-    check_classification_targets(y)
+    check_classes(y)
     return y
 
 

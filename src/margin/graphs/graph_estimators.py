@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Flag
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -98,7 +99,7 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
         self._check_parameters()
         graphs = self._graphs(X, reset=True)
         y = coded_classes("GraphClassifier", y, len(graphs), "graph")
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = encode_classes(y)
         if len(classes) < 2:
             raise ValueError("GraphClassifier: y must have at least 2 classes; got 1 class.")
         self._describe(len(classes), graphs, **self._reading())

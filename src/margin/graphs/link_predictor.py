@@ -16,6 +16,7 @@ from sklearn.base import ClassifierMixin
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
@@ -78,7 +79,7 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         m = graph.edges.shape[1]
         classes, codes = np.array([0, 1]), np.ones(m, dtype=np.int64)
         if y is not None:
-            classes, codes = np.unique(coded_classes("LinkPredictor", y, m, "edge"), return_inverse=True)
+            classes, codes = encode_classes(coded_classes("LinkPredictor", y, m, "edge"))
             if len(classes) < 2:
                 raise ValueError("LinkPredictor: y must have at least 2 classes; got 1 class.")
         self._describe(int(self.width), [graph], n_relations=0 if y is None else len(classes))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -59,7 +60,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
         graph = self._graph(X, reset=True)
         y = coded_classes("NodeClassifier", y, len(graph), "node")
         nodes = _numbers(labeled, len(graph))
-        classes, codes = np.unique(y[nodes], return_inverse=True)
+        classes, codes = encode_classes(y[nodes])
         if len(classes) < 2:
             raise ValueError("NodeClassifier: labeled nodes must have at least 2 classes; got 1 class.")
         self._describe(len(classes), [graph])

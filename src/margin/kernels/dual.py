@@ -195,7 +195,8 @@ class DualProblem:
             self.matrix = full_matrix(self.columns)
         K = self.matrix
         limit = STEPS_PER_VARIABLE * max(len(self.beta), PART)
-        self.steps += solve_pairs(K, self.score, self.beta, self.low, self.high, self.epsilon, self.tol, limit)
+        memory, box = np.empty((4, len(self.beta))), (self.low, self.high)
+        self.steps += solve_pairs(K, self.score, self.beta, *box, self.epsilon, self.tol, limit, memory)
         # Rounding of many small updates is taken out before optimality is judged.
         self.score = self.target - K @ self.beta
 
@@ -240,8 +241,8 @@ class DualProblem:
         beta, score = self.beta[members], self.score[members]
         tol = max(0.5 * self.tol, INNER_TOLERANCE * self.violation)
         limit = STEPS_PER_VARIABLE * len(members)
-        low, high = self.low[members], self.high[members]
-        self.steps += solve_pairs(self.working_set.matrix, score, beta, low, high, self.epsilon, tol, limit)
+        memory, box = np.empty((4, len(members))), (self.low[members], self.high[members])
+        self.steps += solve_pairs(self.working_set.matrix, score, beta, *box, self.epsilon, tol, limit, memory)
         moved = beta != self.beta[members]
         who, change = members[moved], (beta - self.beta[members])[moved]
         before = self.score[who]

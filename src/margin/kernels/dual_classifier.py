@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
@@ -23,7 +23,8 @@ from margin.core.records import Record
 from margin.kernels.dual import DualProblem
 from margin.kernels.kernel_model import KernelModel, as_rows, dense, kept_rows, linear_weights
 from margin.kernels.one_vs_one import pair_coefficients, pair_decisions, support_table, votes_with_confidence
-from margin.kernels.pair_loop import NUMBERS, PairLoop
+from margin.kernels.pair_loop import PairLoop
+from margin.kernels.pair_results import NUMBERS
 
 __all__ = ["DualClassifier"]
 
@@ -67,6 +68,10 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     ) -> NDArray[np.float64]:
         """The largest coefficient of every row."""
 
+    def _takes_pairs_at_once(self) -> bool:
+        """Whether small pairs may be solved together, none being looked at by the three methods that follow."""
+        return False
+
     def _begin(self, loop: PairLoop, pair: int) -> None:
         """A pair is about to be solved."""
 
@@ -87,9 +92,9 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         """Learn, yielding a record every few working sets of every pair of classes."""
         self._check_parameters()
         X, y = self._checked(X, y)
-        check_classification_targets(y)
+        check_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        classes, codes = np.unique(y[weights > 0], return_inverse=True)
+        classes, codes = encode_classes(y[weights > 0])
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__}: y must have at least two classes in rows of positive weight; got "
@@ -140,7 +145,10 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
 
     def _learn(self, loop: PairLoop) -> None:
         self.classes_ = loop.classes
-        local, counts, dual_coef = support_table(loop.coefficients(), loop.codes, len(loop.classes))
+        results = loop.results()
+        local, counts, dual_coef = support_table(
+            results["rows"], results["values"], results["sizes"], loop.codes, len(loop.classes)
+        )
         # With two classes positive values stand for the second, as scikit-learn's users expect.
         sign = -1.0 if len(self.classes_) == 2 else 1.0
         self.kernel_ = loop.kernel
@@ -148,8 +156,8 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.n_support_ = counts
         self.support_vectors_ = kept_rows(loop.kernel, loop.X, self.support_)
         self.dual_coef_ = as_rows(sign * dual_coef, self.support_vectors_)
-        self.intercept_ = sign * np.array(loop.offsets())
-        self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
-        self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)
+        self.intercept_ = sign * results["offset"]
+        self.objective_, self.gap_, self.violation_ = (results[name] for name in NUMBERS)
+        self.n_iter_ = results["iteration"]
         self.fit_status_ = int(loop.unsolved > 0)
         self.shape_fit_ = (int(loop.X.shape[0]), int(loop.X.shape[1]))

@@ -74,7 +74,7 @@ class HardMarginSVC(DualClassifier):
             self._refuse(loop, pair)
 
     def _judge(self, loop: PairLoop, problem: DualProblem, finished: bool) -> None:
-        pair = len(loop.done)
+        pair = loop.pairs_done
         rows = loop.rows[loop.members(pair)]
         diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diag(loop.X[rows])
         norm = np.sqrt(2 * max(problem.objective, 0.0))

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.chunks import map_row_chunks
+from margin.foundations.probability.kernels import longest_row
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.function_kernel import FunctionKernel
@@ -199,10 +200,12 @@ def columns_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> KernelColum
         return ProductColumns(X, X, _nothing, dtype)
     if isinstance(kernel, PolynomialKernel):
         return ProductColumns(kernel.gamma * X, X, _power(kernel.degree, dtype.type(kernel.coef0)), dtype)
-    if isinstance(kernel, RBF):
-        return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential, dtype)
-    if isinstance(kernel, LaplaceKernel):
-        return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential_of_root, dtype)
+    if isinstance(kernel, RBF | LaplaceKernel):
+        left, right = _half_distances(kernel.scaled(X))
+        if not -2 * right[:, -1].min() <= longest_row(dtype):
+            return CalledColumns(kernel, X, dtype)
+        finish = _exponential if isinstance(kernel, RBF) else _exponential_of_root
+        return ProductColumns(left, right, finish, dtype)
     if isinstance(kernel, PeriodicKernel):
         # On circles of radius 1/l the squared distance is (4/l^2) sin^2: half of it is the exponent.
         angle = 2 * np.pi * X / kernel.periodicity

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.chunks import map_row_chunks
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import Declared, attribute, check_parameters, parameter
-from margin.kernels.dot_product import LinearKernel
+from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
 from margin.kernels.kernel_names import (
@@ -89,7 +90,8 @@ class KernelModel(Declared):
     def _checked(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """Rows (and y) as scikit-learn checks them; a sparse table of any kind becomes a CSR array."""
         sparse = {"accept_sparse": "csr"} if self._accepts_sparse else {}
-        validated = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
+        validate = validate_data if self._precomputed else validate_squarable
+        validated = validate(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
         if isinstance(y, str):
             return sp.csr_array(validated) if sp.issparse(validated) else validated
         X, y = validated
@@ -103,12 +105,25 @@ class KernelModel(Declared):
             except ValueError as error:
                 raise ValueError(f"{type(self).__name__}: {error}") from None
             check_parameters(kernel)
+            if isinstance(kernel, PolynomialKernel):
+                self._check_powers(kernel, X)
             return kernel
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: a precomputed kernel must be a square matrix; got shape {X.shape}."
             )
         return "precomputed"
+
+    def _check_powers(self, kernel: PolynomialKernel, X: Any) -> None:
+        """No kernel value is larger than that of the longest row with itself."""
+        squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
+        with np.errstate(over="ignore"):
+            largest = (kernel.gamma * squares.max() + kernel.coef0) ** kernel.degree
+        if not np.isfinite(largest):
+            raise ValueError(
+                f"{type(self).__name__}: kernel values of these rows are too large for a number; got X up to "
+                f"{abs(X).max():.3g}; scale X first."
+            )
 
     def _new_rows(self, X: Any) -> Any:
         check_is_fitted(self)

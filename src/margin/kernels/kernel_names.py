@@ -57,6 +57,7 @@ __all__ = [
 
 NAMES: tuple[str, ...] = ("linear", "poly", "rbf", "laplace", "periodic", "sigmoid", "laplacian", "cosine", "chi2")
 NAMES += ("additive_chi2", "polynomial")
+SMALLEST_VARIANCE = 1e-300  # whose inverse, gamma, is far from the largest number
 KERNEL_SENTENCE = "Name of the kernel, 'precomputed' (X holds its values), a kernel object or a function of two arrays."
 GAMMA_SENTENCE = "Inverse width of the named kernels; 'scale' is 1 / (columns * variance of X), 'auto' is 1 / columns."
 DEGREE_SENTENCE = "Degree of 'poly'."
@@ -101,6 +102,11 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
         variance = float(np.mean(fraction @ squares) - np.mean(means) ** 2)
     if not np.isfinite(variance):
         raise ValueError("gamma='scale' needs columns whose squares are finite; scale them, or give gamma a number.")
+    if 0 < d * variance < SMALLEST_VARIANCE:
+        raise ValueError(
+            f"gamma='scale' is one over the variance of X times its columns, which must be at least "
+            f"{SMALLEST_VARIANCE:g}; got {d * variance:.3g}; scale X, or give gamma a number."
+        )
     # Entries that are all one number have no scale; rounding may show a variance of 1e-16 of their square.
     constant = variance <= 1e-14 * float(np.mean(means) ** 2)
     return 1.0 if constant else 1.0 / (d * variance)

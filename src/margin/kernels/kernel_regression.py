@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margin.core.domains import Choice, Either, Flag
 from margin.core.estimator import Estimator
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.foundations.probability.kernels import squared_distances
 from margin.kernels.kernel import Kernel
@@ -52,7 +53,7 @@ class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
         """Keep the rows and their values."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", y_numeric=True, multi_output=True)
+        X, y = validate_squarable(self, X, y, dtype=ROWS_DTYPES, order="C", y_numeric=True, multi_output=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise ValueError("KernelRegression: sample_weight must be positive for some row; got only zeros.")
@@ -68,7 +69,7 @@ class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The weighted mean (or sum) for every row."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=ROWS_DTYPES, order="C")
+        X = validate_squarable(self, X, reset=False, dtype=ROWS_DTYPES, order="C")
         y = self.y_fit_.reshape(len(self.y_fit_), -1)
         # Values relative to their mean: a common level passes through without rounding.
         level = self.weights_ @ y / self.weights_.sum() if self.normalize else np.zeros(y.shape[1])

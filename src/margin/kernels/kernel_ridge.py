@@ -99,7 +99,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
         kernel = self._kernel_for(X, weights)
         if isinstance(kernel, FunctionKernel):
             kernel = FunctionKernel(kernel.function, self.kernel_params, by_rows=True)
-        K = X if isinstance(kernel, str) else kernel_values(kernel, X, X) if sp.issparse(X) else kernel(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = X if isinstance(kernel, str) else kernel_values(kernel, X, X) if sp.issparse(X) else kernel(X)
         if not np.isfinite(K).all():
             raise ValueError("KernelRidge: kernel values of these rows are too large for a number; scale X first.")
         self.dual_coef_ = dual_weights(K.astype(np.float64, copy=False), np.asarray(y, float), self.alpha, weights)

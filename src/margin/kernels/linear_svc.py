@@ -16,13 +16,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.class_weights import ClassWeight, row_weights
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
@@ -108,10 +109,10 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
             )
         if self.penalty == "l1" and self.multi_class == "crammer_singer":
             raise ValueError("LinearSVC: multi_class='crammer_singer' goes with penalty='l2'; got 'l1'.")
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
-        check_classification_targets(y)
+        X, y = validate_squarable(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
+        check_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        classes, codes = np.unique(y[weights > 0], return_inverse=True)
+        classes, codes = encode_classes(y[weights > 0])
         if len(classes) < 2:
             raise ValueError(
                 f"LinearSVC: y must have at least two classes in rows of positive weight; got {len(classes)} class."
@@ -141,7 +142,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
         """w x + b for two classes (n,), or per class (n, k)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
-        values = linear_scores(X, self.coef_, self.intercept_)
+        values = finite_values("LinearSVC", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:

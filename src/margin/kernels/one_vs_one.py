@@ -28,24 +28,22 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
 
 
 def support_table(
-    coefficients: list[tuple[NDArray[np.int64], Floats]], codes: NDArray[np.intp], n_classes: int
+    rows: NDArray[np.int64], values: Floats, sizes: NDArray[np.int64], codes: NDArray[np.intp], n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """What all pairs learned in one table.
 
-    ``coefficients`` has, per pair, the rows with a coefficient and the coefficients. Returns the rows (sorted by
-    class), their number per class, and ``dual_coef`` (k-1, n_rows): a row of class i holds its coefficient against
-    class j in line j - 1 if j > i, else in line j.
+    ``rows`` are the rows with a coefficient and ``values`` the coefficients, pair after pair, ``sizes`` of each.
+    Returns the rows (sorted by class), their number per class, and ``dual_coef`` (k-1, n_rows): a row of class i holds
+    its coefficient against class j in line j - 1 if j > i, else in line j.
     """
-    union = np.unique(np.concatenate([rows for rows, _ in coefficients]))
+    union = np.unique(rows)
     support = union[np.argsort(codes[union], kind="stable")]
     position = np.zeros(len(codes), dtype=np.int64)
     position[support] = np.arange(len(support))
+    i, j = (np.repeat(part, sizes) for part in np.triu_indices(n_classes, 1))
     dual_coef = np.zeros((n_classes - 1, len(support)))
-    for (i, j), (rows, values) in zip(pairs_of(n_classes), coefficients):
-        lines = np.where(codes[rows] == i, j - 1, i)
-        dual_coef[lines, position[rows]] = values
-    counts = np.bincount(codes[support], minlength=n_classes)
-    return support, counts, dual_coef
+    dual_coef[np.where(codes[rows] == i, j - 1, i), position[rows]] = values
+    return support, np.bincount(codes[support], minlength=n_classes), dual_coef
 
 
 def pair_coefficients(dual_coef: Floats, counts: NDArray[np.int64]) -> Floats:

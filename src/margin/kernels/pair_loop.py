@@ -12,23 +12,24 @@ from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.threads import blas_threads
 from margin.kernels.class_blocks import ClassBlocks
-from margin.kernels.dual import WHOLE_ROWS, DualProblem
+from margin.kernels.dual import DualProblem
 from margin.kernels.dual_records import describe, solve_some
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
 from margin.kernels.kernel_model import columns_for
 from margin.kernels.one_vs_one import pairs_of
+from margin.kernels.pair_results import PairResults, joined, nothing_learned, result_of
 from margin.kernels.precision import column_dtype
+from margin.kernels.small_pairs import end_of_small_pairs, fits_blocks, solve_with_later_classes
 
 if TYPE_CHECKING:
     from margin.kernels.dual_classifier import DualClassifier
 
-__all__ = ["NUMBERS", "PairLoop"]
+__all__ = ["PairLoop"]
 
 # Small pairs are solved in a fraction of the time that a look at the model takes: a record stands for as many pairs as
 # have this many kernel values together.
 VALUES_PER_RECORD = 1 << 22
-NUMBERS = ("objective", "gap", "violation")
 
 
 class PairLoop:
@@ -52,27 +53,48 @@ class PairLoop:
         self.classes, self.pairs = classes, pairs_of(len(classes))
         self.seed = seed_from(getattr(model, "random_state", 0))
         self.iteration, self.unsolved = 0, 0
-        self.done: list[dict[str, Any]] = []
+        self.done: list[PairResults] = []
+        self.pairs_done = 0
         self.problem: DualProblem | None = None
-        self.class_members = [np.flatnonzero(codes == code) for code in range(len(classes))]
+        self.ordered = np.argsort(codes, kind="stable")  # by class
+        sizes = np.bincount(codes, minlength=len(classes))
+        self.class_members = np.split(self.ordered, np.cumsum(sizes)[:-1])
         self.blocks: ClassBlocks | None = None
-        if isinstance(kernel, Kernel) and len(self.pairs) > 1 and len(rows) <= WHOLE_ROWS:
-            ordered = rows[np.concatenate(self.class_members)]
-            self.blocks = ClassBlocks(columns_of(kernel, X[ordered]), [len(part) for part in self.class_members])
+        if isinstance(kernel, Kernel) and len(self.pairs) > 1 and fits_blocks(sizes):
+            self.blocks = ClassBlocks(columns_of(kernel, X[rows[self.ordered]]), sizes)
 
     def iterations(self) -> Iterator[Record]:
-        while len(self.done) < len(self.pairs):
+        while self.pairs_done < len(self.pairs):
             with blas_threads(1):
                 values, computed = self._advance()
-                while computed < VALUES_PER_RECORD and self.problem is None and len(self.done) < len(self.pairs):
+                while computed < VALUES_PER_RECORD and self.problem is None and self.pairs_done < len(self.pairs):
                     values, more = self._advance()
                     computed += more
             self.iteration += 1
             yield Record(self.iteration, values)
 
     def _advance(self) -> tuple[dict[str, float], int]:
-        """A few working sets of the pair at work: numbers for the record, and how many kernel values it has."""
-        pair = len(self.done)
+        """Some small pairs, or a few working sets of a larger one: numbers for the record, how many kernel values."""
+        if self.problem is None and self.blocks is not None and self.model._takes_pairs_at_once():
+            first, second = self.pairs[self.pairs_done]
+            last = end_of_small_pairs(self.blocks, first, second)
+            if last > second:
+                bounds, tol = self.bounds[self.ordered], self.model.tol
+                found = solve_with_later_classes(self.blocks, bounds, first, second, last, tol)
+                if len(found["sizes"]):
+                    return self._accept(found)
+        return self._work_on_pair()
+
+    def _accept(self, found: dict[str, NDArray[Any]]) -> tuple[dict[str, float], int]:
+        """The results of small pairs."""
+        values = {name: float(found[name][-1]) for name in ("objective", "gap", "violation", "steps")}
+        count = int(np.square(found["members"]).sum())
+        kept = {name: found[name] for name in nothing_learned(0)}
+        self._done(kept | {"rows": self.ordered[found["rows"]]})
+        return values | {"pair": float(self.pairs_done - 1)}, count
+
+    def _work_on_pair(self) -> tuple[dict[str, float], int]:
+        pair = self.pairs_done
         if self.problem is None:
             self.problem = self.problem_of(pair)
             self.model._begin(self, pair)
@@ -82,9 +104,14 @@ class PairLoop:
         self.model._judge(self, problem, finished)
         if finished:
             self.unsolved += not problem.solved
-            self.done.append(self.result(problem, pair, values) | self.model._calibration(self, pair))
+            learned = {name: np.array([value]) for name, value in self.model._calibration(self, pair).items()}
+            self._done(result_of(problem, self.members(pair), values) | learned)
             self.problem = None
         return values, problem.columns.n**2
+
+    def _done(self, found: PairResults) -> None:
+        self.done.append(found)
+        self.pairs_done += len(found["sizes"])
 
     def members(self, pair: int) -> NDArray[np.int64]:
         """Positions (among the counted rows) of the first class of a pair, then of the second."""
@@ -113,48 +140,30 @@ class PairLoop:
             dtype = column_dtype(self.kernel, self.X[rows], largest_bound, self.model.tol)
         return columns_for(self.kernel, self.X, rows, dtype)
 
-    def result(self, problem: DualProblem, pair: int, numbers: dict[str, float]) -> dict[str, Any]:
-        used = np.flatnonzero(problem.beta)
-        return {
-            "rows": self.members(pair)[used],
-            "values": problem.beta[used],
-            "offset": problem.offset,
-            "iteration": problem.iteration,
-            **{name: numbers[name] for name in NUMBERS},
-        }
-
-    def results(self) -> list[dict[str, Any]]:
-        """Of all pairs: done, at work, or not begun (a machine that knows nothing)."""
-        finished = list(self.done)
+    def results(self) -> PairResults:
+        """Of all pairs: done, at work, or not begun."""
+        found = list(self.done)
         if self.problem is not None:
-            finished.append(self.result(self.problem, len(self.done), describe(self.problem)))
-        nothing = {"rows": np.zeros(0, dtype=np.int64), "values": np.zeros(0), "offset": 0.0, "iteration": 0}
-        nothing |= {"objective": 0.0, "gap": np.inf, "violation": np.inf}
-        return finished + [nothing] * (len(self.pairs) - len(finished))
-
-    def coefficients(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        return [(result["rows"], result["values"]) for result in self.results()]
-
-    def offsets(self) -> list[float]:
-        return [result["offset"] for result in self.results()]
-
-    def numbers(self, name: str) -> list[float]:
-        return [result[name] for result in self.results()]
+            found.append(result_of(self.problem, self.members(self.pairs_done), describe(self.problem)))
+        begun = sum(len(part["sizes"]) for part in found)
+        nothing = nothing_learned(len(self.pairs) - begun)
+        return joined([*found, nothing], like=nothing)
 
     def state(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
             "iteration": self.iteration,
             "unsolved": self.unsolved,
-            "done": [{name: np.copy(value)[()] for name, value in result.items()} for result in self.done],
+            "done": joined(self.done) if self.done else None,
             "problem": None if self.problem is None else self.problem.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         self.seed = int(state["seed"])
         self.iteration, self.unsolved = int(state["iteration"]), int(state["unsolved"])
-        self.done = [dict(result) for result in state["done"]]
+        if state["done"] is not None:
+            self._done({name: np.array(values) for name, values in state["done"].items()})
         if state["problem"] is not None:
             with blas_threads(1):
-                self.problem = self.problem_of(len(self.done)).restore(state["problem"])
-            self.model._begin(self, len(self.done))
+                self.problem = self.problem_of(self.pairs_done).restore(state["problem"])
+            self.model._begin(self, self.pairs_done)

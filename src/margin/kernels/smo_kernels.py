@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import cached_kernel, inner_kernel, separate_kernel
 from margin.core.extremes_kernels import larger, smaller
 
 __all__ = ["solve_pairs"]
@@ -18,15 +18,21 @@ __all__ = ["solve_pairs"]
 FLAT = 1e-12
 
 
-@njit(cache=True, fastmath=False)
-def solve_pairs(K, score, beta, low, high, epsilon, tol, max_steps):
+@cached_kernel
+def solve_pairs(K, score, beta, low, high, epsilon, tol, max_steps, memory):
     """Minimize over the variables of ``K`` (q, q) in place; returns the number of pair steps.
 
     ``score`` is t - K beta - (what variables outside contribute), kept up to date; see :mod:`margin.kernels.dual`.
+    ``memory`` (4, q) is written over.
     """
-    q = len(beta)
-    diagonal, rise, fall, gain = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
-    for k in range(q):
+    return take_pair_steps(K, score, beta, low, high, epsilon, tol, max_steps, memory)
+
+
+@separate_kernel
+def take_pair_steps(K, score, beta, low, high, epsilon, tol, max_steps, memory):
+    """:func:`solve_pairs`, as other kernels call it."""
+    diagonal, rise, fall, gain = memory[0], memory[1], memory[2], memory[3]
+    for k in range(len(beta)):
         diagonal[k] = K[k, k]
         rise[k], fall[k] = _offsets(beta[k], low[k], high[k], epsilon)
     steps = 0
@@ -51,13 +57,13 @@ def solve_pairs(K, score, beta, low, high, epsilon, tol, max_steps):
     return steps
 
 
-@njit(cache=True, fastmath=False)
+@inner_kernel
 def _limit(value, bound, epsilon):
     """How far up a variable may go: to its bound, or first to the kink of epsilon |beta| at zero."""
     return 0.0 if epsilon > 0.0 and value < 0.0 else bound
 
 
-@njit(cache=True, fastmath=False)
+@inner_kernel
 def _offsets(beta, low, high, epsilon):
     """What is added to a score to say how much the variable wants to rise, and to fall."""
     rise = -np.inf if beta >= high else (-epsilon if beta >= 0.0 else epsilon)
@@ -65,7 +71,7 @@ def _offsets(beta, low, high, epsilon):
     return rise, fall
 
 
-@njit(cache=True, fastmath=False)
+@inner_kernel
 def _highest(score, rise):
     value = -np.inf
     for k in range(len(score)):
@@ -73,7 +79,7 @@ def _highest(score, rise):
     return value
 
 
-@njit(cache=True, fastmath=False)
+@inner_kernel
 def _lowest(score, fall):
     value = np.inf
     for k in range(len(score)):
@@ -81,7 +87,7 @@ def _lowest(score, fall):
     return value
 
 
-@njit(cache=True, fastmath=False)
+@inner_kernel
 def _place(score, offset, value):
     """The first variable whose sum is ``value``."""
     for k in range(len(score)):
@@ -90,7 +96,7 @@ def _place(score, offset, value):
     return 0
 
 
-@njit(cache=True, fastmath=False)
+@inner_kernel
 def _partner(row, diagonal, score, fall, gain, i, up):
     """The variable to decrease with which the objective falls most: (up - down_k)^2 / curvature_k is largest."""
     value = 0.0
@@ -107,7 +113,7 @@ def _partner(row, diagonal, score, fall, gain, i, up):
     return 0
 
 
-@njit(cache=True, fastmath=False)
+@inner_kernel
 def _move(row_i, row_j, step, score):
     for k in range(len(score)):
         score[k] -= step * (row_i[k] - row_j[k])

@@ -35,7 +35,7 @@ from margin.kernels.platt import fit_sigmoid, sigmoid_probability
 __all__ = ["SVC"]
 
 FOLDS = 5  # of the cross-validation behind probabilities
-PLAIN_SIGMOID = {"slope": -1.0, "shift": 0.0}  # of a pair that is not calibrated yet
+PLAIN_SIGMOID = (-1.0, 0.0)  # slope and shift of a pair that is not calibrated yet
 
 
 def _wants_probability(model: SVC) -> bool:
@@ -139,17 +139,22 @@ class SVC(DualClassifier):
         self, weights: NDArray[np.float64], codes: NDArray[np.intp], classes: NDArray[Any]
     ) -> NDArray[np.float64]:
         bounds = finite_cost(self.C) * row_weights("SVC", self.class_weight, classes, codes, weights)
-        for code, label in enumerate(classes.tolist()):
-            if not bounds[codes == code].any():
-                raise ValueError(f"SVC: class_weight leaves no weight to class {label!r}.")
+        empty = np.bincount(codes, bounds, minlength=len(classes)) == 0
+        if empty.any():
+            raise ValueError(f"SVC: class_weight leaves no weight to class {classes[empty].tolist()[0]!r}.")
         return bounds
 
     def _learn(self, loop: PairLoop) -> None:
         super()._learn(loop)
         self.__dict__.pop("sigmoids_", None)  # those of an earlier fit
         if self.probability:
-            results = [PLAIN_SIGMOID | result for result in loop.results()]
-            self.sigmoids_ = np.array([[result["slope"], result["shift"]] for result in results])
+            slopes, shifts = ([part[name] for part in loop.done] for name in ("slope", "shift"))
+            missing = len(loop.pairs) - loop.pairs_done
+            known = np.column_stack([np.concatenate([[], *slopes]), np.concatenate([[], *shifts])])
+            self.sigmoids_ = np.concatenate([known, np.tile(PLAIN_SIGMOID, (missing, 1))])
+
+    def _takes_pairs_at_once(self) -> bool:
+        return not self.probability and self.max_iter != 0
 
     def _calibration(self, loop: PairLoop, pair: int) -> dict[str, float]:
         if not self.probability:

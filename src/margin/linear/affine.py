@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.number_range import require_squares
+
 __all__ = ["AffinePrediction"]
 
 
@@ -24,14 +26,28 @@ class AffinePrediction:
         X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):
             predicted = X @ np.atleast_2d(self.coef_).T + self.intercept_
-        if not np.isfinite(predicted).all():
-            self._refuse_non_finite(X)
+        self._check_predictions(X, predicted)
         return predicted[:, 0] if self.coef_.ndim == 1 else predicted
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
+
+    def _check_predictions(self, X: Any, predicted: np.ndarray) -> None:
+        if np.isfinite(predicted).all():
+            return
+        self._refuse_non_finite(X)
+        raise ValueError(
+            f"{type(self).__name__}: X must be small enough that predictions do not overflow; got {abs(X).max():.3g}; "
+            "scale it first."
+        )
+
+    def _refuse_overflow(self, X: Any, y: np.ndarray) -> None:
+        """After sums of squares were not finite: refuse the one of both that made them so."""
+        self._refuse_non_finite(X)
+        for argument, values in (("X", X), ("y", y)):
+            require_squares(type(self).__name__, argument, values)
 
     def _refuse_non_finite(self, X: Any) -> None:
         assert_all_finite(X.data if sp.issparse(X) else X, estimator_name=type(self).__name__, input_name="X")

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Sequence
 from margin.core.estimator import Estimator
+from margin.core.number_range import finite_values, power_of_two, require_squares
 from margin.core.parameters import attribute, parameter
 from margin.linear.basis import MOST_TERMS, NAMED, check_terms, fourier_basis, monomial_powers, monomials, radial_basis
 from margin.linear.penalized_least_squares import ridge
@@ -56,17 +57,23 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if isinstance(self.basis, str) and self.basis == "radial":
+            require_squares(type(self).__name__, "X", X)
         basis = self._prepared(X if weights is None else X[weights > 0])
-        terms = self._terms(X, basis)
+        terms = finite_values(type(self).__name__, "X", X, lambda: self._terms(X, basis))
+        unit = power_of_two(np.abs(Y).max(initial=0.0))  # coefficients are linear in y: its squares need not overflow
+        targets = Y.reshape(len(Y), -1) / unit
         try:
-            solution = ridge(
-                terms, Y.reshape(len(Y), -1), float(self.alpha), weights, intercept=bool(self.fit_intercept)
-            )
+            solution = ridge(terms, targets, float(self.alpha), weights, intercept=bool(self.fit_intercept))
         except FloatingPointError:
-            raise ValueError(f"{type(self).__name__}: squares of the basis or of y overflow; scale X and y.") from None
+            raise ValueError(
+                f"{type(self).__name__}: X must be small enough that squares of its basis functions do not overflow; "
+                f"got {np.abs(X).max():.3g}; scale it first."
+            ) from None
         self.basis_ = basis
-        intercept = solution.intercept if self.fit_intercept else np.zeros(solution.coef.shape[1])
-        self.coef_ = solution.coef[:, 0].copy() if Y.ndim == 1 else np.ascontiguousarray(solution.coef.T)
+        intercept = unit * solution.intercept if self.fit_intercept else np.zeros(solution.coef.shape[1])
+        coef = unit * solution.coef
+        self.coef_ = coef[:, 0].copy() if Y.ndim == 1 else np.ascontiguousarray(coef.T)
         self.intercept_ = float(intercept[0]) if Y.ndim == 1 else intercept
         return self
 
@@ -74,7 +81,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         """The basis expansion of every row times the coefficients."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self._terms(X, self.basis_) @ self.coef_.T + self.intercept_
+        return finite_values(
+            type(self).__name__, "X", X, lambda: self._terms(X, self.basis_) @ self.coef_.T + self.intercept_
+        )
 
     def _prepared(self, X: np.ndarray) -> dict[str, Any]:
         """What of the basis depends on the data."""

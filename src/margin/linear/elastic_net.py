@@ -94,6 +94,7 @@ class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Iter
         try:
             self._loop = loop = TargetsInTurn(self, X, Y, weights)
         except FloatingPointError as error:
+            self._refuse_overflow(X, Y)
             raise ValueError(f"{type(self).__name__}: {error}") from None
         if state is not None:
             loop.restore(state)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import finite_values, in_safe_units, require_variance
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.linear.basis import check_terms, monomial_powers, monomials
@@ -128,6 +129,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
             "middle": float(middle[0]),
             "size": float(size[0]),
         }
+        require_variance("HeteroscedasticRegression", "y", size)
         terms = self._terms(X)
         self._loop = loop = _Scoring(*terms, (y - middle[0]) / size[0], weights)
         if state is not None:
@@ -156,8 +158,10 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         phi, psi = self._terms(X)
         middle, size = self.scaling_["middle"], self.scaling_["size"]
-        variance = np.exp(_floored(psi @ self.log_variance_coef_)) * size**2
-        return GaussianPrediction(middle + size * (phi @ self.mean_coef_), variance)
+        name = "HeteroscedasticRegression"
+        mean = finite_values(name, "X", X, lambda: middle + size * (phi @ self.mean_coef_))
+        variance = finite_values(name, "X", X, lambda: np.exp(_floored(psi @ self.log_variance_coef_)) * size**2)
+        return GaussianPrediction(mean, variance)
 
     def _terms(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         scaled = (X - self.scaling_["center"]) / self.scaling_["spread"]
@@ -240,6 +244,10 @@ def _weighted_solve(A: np.ndarray, weights: np.ndarray, target: np.ndarray) -> n
 
 def _weighted_scale(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     fraction = weights / weights.sum()
-    mean = fraction @ X
-    spread = np.sqrt(fraction @ (X - mean) ** 2)
+
+    def rule(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mean = fraction @ rows
+        return mean, np.sqrt(fraction @ (rows - mean) ** 2)
+
+    mean, spread = in_safe_units(rule, X)
     return mean, np.where(spread > 0, spread, 1.0)

@@ -24,6 +24,7 @@ from margin.core.domains import Flag, Jobs, Number
 from margin.core.estimator import Estimator
 from margin.core.parameters import COPY, N_JOBS, attribute, parameter
 from margin.core.threads import thread_limit
+from margin.linear.affine import AffinePrediction
 from margin.linear.least_squares import (
     WIDE_SPARSE,
     Solution,
@@ -38,7 +39,7 @@ from margin.linear.summary import LinearSummary, summarize_linear
 __all__ = ["LinearRegression"]
 
 
-class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
+class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     r"""Least squares in one pass over the rows; the minimum-norm solution if columns are linearly dependent.
 
     Several columns of ``y`` are fitted at once, ``X`` may be sparse, and ``partial_fit`` takes a table chunk by chunk:
@@ -96,7 +97,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
             )
         chunk = moments(X, Y, weights, centered=bool(self.fit_intercept))
         if not chunk.finite:
-            self._refuse_non_finite(X)
+            self._refuse_overflow(X, Y)
             raise ValueError("LinearRegression: partial_fit: squares of X or y overflow; scale the columns first.")
         total = chunk if first else self._merged(chunk)
         self.moments_ = asdict(total)
@@ -110,8 +111,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         with np.errstate(invalid="ignore", over="ignore"):
             predicted = X @ coef if sp.issparse(X) or X.dtype == np.float64 else _product(X, coef)
             predicted = predicted + self.intercept_
-        if not np.isfinite(predicted).all():
-            self._refuse_non_finite(X)
+        self._check_predictions(X, predicted)
         return predicted[:, 0] if self.coef_.ndim == 1 else predicted
 
     def summary(self, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> LinearSummary:
@@ -131,11 +131,6 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
             fit_intercept=bool(self.fit_intercept),
             level=level,
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> tuple[Any, ...]:
         """Checked X, y as columns, weights, and whether y was one plain column."""
@@ -169,9 +164,6 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         self.intercept_ = np.float64(intercept[0]) if single else intercept
         self.residual_variance_ = float(variance[0]) if single else variance
         return self
-
-    def _refuse_non_finite(self, X: Any) -> None:
-        assert_all_finite(X.data if sp.issparse(X) else X, estimator_name="LinearRegression", input_name="X")
 
 
 def _product(X: np.ndarray, coef: np.ndarray) -> np.ndarray:

@@ -18,14 +18,15 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.arguments import finite
 from margin.core.class_weights import ClassWeight, row_weights
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
@@ -160,7 +161,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         """The log-odds of the second of two classes, (n,), or one score per class, (n, K)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        scores = linear_scores(X, self.coef_, self.intercept_)
+        scores = finite_values("LogisticRegression", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -211,7 +212,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         return tags
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, first: bool = True) -> tuple[LabeledRows, np.ndarray]:
-        X, y = validate_data(
+        X, y = validate_squarable(
             self,
             X,
             y,
@@ -221,17 +222,18 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
             order="C",
         )
         X = narrow_indices("LogisticRegression", X)
-        check_classification_targets(y)
+        check_classes(y)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if weights is not None and not weights.all():  # a row of weight zero is no row
             used = weights > 0
             X, y, weights = X[used], y[used], weights[used]
-        classes, index = np.unique(y, return_inverse=True)
+        classes, index = encode_classes(y)
         if len(classes) < 2:
             raise ValueError(
-                f"LogisticRegression: y must hold at least two classes; got one class, {classes.tolist()}."
+                "LogisticRegression: y must hold at least two classes in rows of positive weight (the intercept of "
+                f"one alone has no best value); got one class, {classes.tolist()}."
             )
         weights = row_weights("LogisticRegression", self.class_weight, classes, index, weights)
         return LabeledRows(X, index, weights), classes

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
+from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, parameter
 from margin.linear.basis import check_terms
 from margin.linear.linear_regression import LinearRegression
@@ -44,7 +45,8 @@ class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
         check_terms("PolynomialRegression", X.shape[1], self.degree)
         monomials = PolynomialFeatures(self.degree, include_bias=False).fit(X)
-        linear = LinearRegression().fit(monomials.transform(X), y, sample_weight)
+        terms = finite_values("PolynomialRegression", "X", X, lambda: monomials.transform(X))
+        linear = LinearRegression().fit(terms, y, sample_weight)
         self.powers_ = monomials.powers_
         self.coef_, self.intercept_ = linear.coef_, linear.intercept_
         return self
@@ -54,4 +56,6 @@ class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         monomials = PolynomialFeatures(self.degree, include_bias=False).fit(X)
-        return monomials.transform(X) @ self.coef_.T + self.intercept_
+        return finite_values(
+            "PolynomialRegression", "X", X, lambda: monomials.transform(X) @ self.coef_.T + self.intercept_
+        )

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed, Sequence
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
+from margin.core.number_range import power_of_two
 from margin.core.parameters import COPY, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator
@@ -92,17 +93,20 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
         Y = np.asarray(y, dtype=np.float64)
         assert_all_finite(Y, estimator_name="Ridge", input_name="y")
         ndim, Y = Y.ndim, Y.reshape(len(Y), -1)
+        loo = isinstance(self.alpha, str)
+        # Coefficients are linear in y, so its squares need not overflow; errors that are compared are squares.
+        unit = 1.0 if loo else power_of_two(np.abs(Y).max(initial=0.0))
+        Y = Y if unit == 1 else Y / unit
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         solver = self._solver()
         try:
-            loo = isinstance(self.alpha, str)
             tried = self._judged(X, Y, weights) if loo else {}
             alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if loo else self._penalties(Y.shape[1])
             solution, run = self._solved(solver, X, Y, alpha, weights)
         except FloatingPointError as error:
-            self._refuse_non_finite(X)
+            self._refuse_overflow(X, Y)
             raise ValueError(f"Ridge: {error}") from None
         self.__dict__.pop("alphas_", None), self.__dict__.pop("loo_mse_", None)
         self.__dict__.update(tried)
@@ -116,7 +120,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
             )
         intercept = solution.intercept if self.fit_intercept else np.zeros(Y.shape[1])
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
-        coef, intercept = in_precision_of(X, solution.coef), in_precision_of(X, intercept)
+        coef, intercept = in_precision_of(X, solution.coef * unit), in_precision_of(X, intercept * unit)
         self.coef_ = coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(coef.T)
         plain = ndim == 1 or not self.fit_intercept
         self.intercept_ = intercept[0] if plain else intercept
@@ -168,7 +172,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     def _judged(self, X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
         if sp.issparse(X):
             raise ValueError('Ridge: alpha="loo" takes a dense X; got a sparse one.')
-        self._refuse_non_finite(X)
+        self._refuse_overflow(X, Y)
         intercept = bool(self.fit_intercept)
         given = self.alphas is not None
         alphas = np.array(self.alphas, dtype=float) if given else default_alphas(X, weights, intercept=intercept)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.estimator import Estimator
+from margin.core.number_range import finite_values, power_of_two
 from margin.core.parameters import attribute, parameter
 from margin.linear.bent_basis import bent_design, bent_roughness, bent_values
 from margin.linear.moments import moments
@@ -38,6 +39,7 @@ SMOOTHING_GRID = np.logspace(-12, 6, 145)  # penalties tried, relative to the ba
 # Of the span of a column: of values nearer than this only the first is a knot. The spline is off by as much then, and
 # its values at nearer knots would not determine its slope between them in double precision.
 NEAREST = 1e-8
+SPANS = (1e-101, 1e101)  # of the largest less the smallest value of a column: cubes of spans are numbers, too
 
 
 def roughness(knots: np.ndarray) -> np.ndarray:
@@ -110,17 +112,23 @@ class SplineRegression(RegressorMixin, Estimator):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             used = weights > 0
             X, y, weights = X[used], y[used], weights[used]
+        self._check_spans(X)
+        y = np.asarray(y, dtype=np.float64)
+        unit = power_of_two(np.abs(y).max(initial=0.0))  # values are linear in y: its squares need not overflow
         self.knots_ = [self._knots(column, weights) for column in X.T]
         columns = list(zip(X.T, self.knots_))
         design = np.hstack([_line(x, k)[:, None] for x, k in columns] + [bent_design(x, k) for x, k in columns])
-        m = moments(design, np.asarray(y, dtype=np.float64)[:, None], weights)
-        slopes, bends, self.smoothing_, self.df_, self.gcv_ = _smooth(
+        m = moments(design, y[:, None] / unit, weights)
+        slopes, bends, self.smoothing_, self.df_, gcv = _smooth(
             m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, _comparable_roughness(self.knots_), self.smoothing
         )
-        self.intercept_ = float(m.mean_y[0] - m.mean_x @ np.concatenate([slopes, bends]))
+        # Its error is a square of y, unlike what is predicted.
+        self.gcv_ = float(finite_values("SplineRegression", "y", y, lambda: gcv * np.square(unit)))
+        self.intercept_ = float(unit * (m.mean_y[0] - m.mean_x @ np.concatenate([slopes, bends])))
         bends_by_column = np.split(bends, np.cumsum([max(len(k) - 2, 0) for k in self.knots_])[:-1])
         self.values_ = [
-            slope * _line(k, k) + bent_values(k) @ bend for slope, bend, k in zip(slopes, bends_by_column, self.knots_)
+            unit * (slope * _line(k, k) + bent_values(k) @ bend)
+            for slope, bend, k in zip(slopes, bends_by_column, self.knots_)
         ]
         return self
 
@@ -128,8 +136,23 @@ class SplineRegression(RegressorMixin, Estimator):
         """The intercept plus the spline of every column."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        parts = [natural_spline_design(x, k) @ g for x, k, g in zip(X.T, self.knots_, self.values_)]
-        return self.intercept_ + np.sum(parts, axis=0)
+        columns = list(zip(X.T, self.knots_, self.values_))
+        return finite_values(
+            "SplineRegression",
+            "X",
+            X,
+            lambda: self.intercept_ + np.sum([natural_spline_design(x, k) @ g for x, k, g in columns], axis=0),
+        )
+
+    def _check_spans(self, X: np.ndarray) -> None:
+        with np.errstate(over="ignore"):
+            spans = X.max(axis=0) - X.min(axis=0)
+        outside = np.flatnonzero((spans > 0) & ((spans < SPANS[0]) | (spans > SPANS[1])))
+        if len(outside):
+            raise ValueError(
+                f"SplineRegression: every column of X must span 0 or a number from {SPANS[0]:g} to {SPANS[1]:g}, since "
+                f"its cube is used; got {spans[outside[0]]:.3g} in column {outside[0]}; scale it first."
+            )
 
     def _knots(self, x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         distinct, index = np.unique(x, return_inverse=True)

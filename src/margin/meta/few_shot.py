@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import within_float32
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
@@ -95,9 +96,10 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float32)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X = within_float32("FewShotLearner", "X", X)
+        check_classes(y)
+        self.classes_, codes = encode_classes(y)
         sizes = (int(self.ways), int(self.shots), int(self.queries))
         self._refuse_poor_classes(codes)
         seed = self._seed(state)
@@ -209,7 +211,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             self._embedding()
             near, y, classes = torch.from_numpy(self.prototypes_), torch.arange(len(self.classes_)), self.classes_
             return classes, self._by_similarity(near, y, X, len(classes))
-        classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+        classes, codes = encode_classes(np.asarray(labels))
         if len(classes) < 2 or codes.shape != (len(support),):
             raise ValueError(
                 f"FewShotLearner: support must have 2 classes or more and a label per row; got {len(classes)} "
@@ -248,7 +250,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         return self._ready_module()
 
     def _tensor(self, X: Any) -> Tensor:
-        X = validate_data(self, X, dtype=np.float32, reset=False)
+        X = within_float32("FewShotLearner", "X", validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
         return torch.from_numpy(np.ascontiguousarray(Scaling(self.center_, self.scale_).apply(X)))
 
     def _described(self, n_features: int, n_outputs: int) -> dict[str, Any]:

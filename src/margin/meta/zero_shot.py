@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.classes import check_classes
 from margin.core.domains import Number, Optional
 from margin.core.domains.base import Domain
 from margin.core.estimator import Estimator
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import attribute, parameter
 
 __all__ = ["ZeroShot"]
@@ -79,8 +80,8 @@ class ZeroShot(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any) -> ZeroShot:
         """Learn the attributes from the rows of the seen classes."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        X, y = validate_squarable(self, X, y, dtype=np.float64)
+        check_classes(y)
         seen = np.unique(y)
         if len(seen) < 2:
             raise ValueError(f"ZeroShot: y must have at least 2 classes; got {len(seen)} class.")
@@ -98,13 +99,15 @@ class ZeroShot(ClassifierMixin, Estimator):
     def predict_attributes(self, X: Any) -> np.ndarray:
         """The attributes of every row, (n, attributes)."""
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return finite_values("ZeroShot", "X", X, lambda: X @ self.coef_ + self.intercept_)
 
     def predict(self, X: Any, classes: Any = None) -> np.ndarray:
         """The class of nearest attributes among ``classes`` (by default all, seen or not)."""
         attributes = self.predict_attributes(X)
         chosen = np.arange(len(self.classes_)) if classes is None else self._positions(np.asarray(classes))
-        distances = ((attributes[:, None] - self.attributes_[chosen]) ** 2).sum(axis=2)
+        gaps = attributes[:, None] - self.attributes_[chosen]
+        distances = finite_values("ZeroShot", "X", X, lambda: (gaps**2).sum(axis=2))
         return self.classes_[chosen[distances.argmin(axis=1)]]
 
     def _describe(self, attributes: Mapping[Any, Any], seen: np.ndarray) -> None:

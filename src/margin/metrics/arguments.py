@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.core import arguments
+from margin.core.classes import encode_classes
 from margin.core.missing import any_missing
 
 __all__ = ["UndefinedMetricError", "finite", "labels_pair", "points_and_labels", "positive_label", "ratio", "weights"]
@@ -48,7 +49,7 @@ def labels_pair(
         raise ValueError(f"{where}: {names[0]} and {names[1]} must have equal length; got {len(a)} and {len(b)}.")
     if (a.dtype.kind in "biuf") != (b.dtype.kind in "biuf"):
         raise ValueError(f"{where}: {names[0]} and {names[1]} mix numbers and strings: {a.dtype} and {b.dtype}.")
-    labels, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    labels, codes = encode_classes(np.concatenate([a, b]))
     return labels, codes[: len(a)], codes[len(a) :]
 
 
@@ -87,8 +88,8 @@ def points_and_labels(where: str, X: Any, labels: Any) -> tuple[np.ndarray, np.n
     names = _labels(where, "labels", labels)
     if len(names) != len(points):
         raise ValueError(f"{where}: X and labels must have equal length; got {len(points)} and {len(names)}.")
-    _, codes, sizes = np.unique(names, return_inverse=True, return_counts=True)
-    return points, codes, sizes
+    codes = encode_classes(names)[1]
+    return points, codes, np.bincount(codes)
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray, otherwise: float) -> np.ndarray:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -106,7 +107,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding a record per EM step of every run; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = validate_squarable(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         if len(X) < self.n_components:
             raise ValueError(f"GaussianMixture: n_components={self.n_components} needs as many rows; got {len(X)}.")
         self._check_start(X.shape[1])
@@ -174,7 +175,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return validate_squarable(self, X, reset=False, dtype=[np.float64, np.float32])
 
     def _mixture(self) -> MixtureParameters:
         offset = self.weights_ @ self.means_

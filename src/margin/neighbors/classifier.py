@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
 from margin.neighbors.base import NeighborsEstimator
 from margin.neighbors.voting import class_fractions, neighbor_weights
@@ -46,9 +46,9 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
         # A copy: rows that the caller changes later must not change the model.
         X, y = self._checked(X, y, copy=True, multi_output=True)
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
-        check_classification_targets(y)
+        check_classes(y)
         columns = [y] if y.ndim == 1 else list(y.T)
-        labels, codes = zip(*(np.unique(column, return_inverse=True) for column in columns))
+        labels, codes = zip(*(encode_classes(column) for column in columns))
         self._keep(X)
         if y.ndim == 1:
             self.classes_, self.codes_ = labels[0], codes[0]

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from margin.core.number_range import in_safe_units
+
 __all__ = ["Scaling"]
 
 
@@ -26,8 +28,7 @@ class Scaling(NamedTuple):
         """Weighted mean and standard deviation of every column; a constant column keeps scale 1."""
         n = X.shape[0]
         fraction = np.full(n, 1 / n) if weight is None else weight / np.sum(weight, dtype=np.float64)
-        center = fraction @ X
-        deviation = np.sqrt(_sparse_variance(X, fraction, center) if issparse(X) else fraction @ (X - center) ** 2)
+        center, deviation = in_safe_units(lambda rows: _mean_and_deviation(rows, fraction), X)
         # Rounding leaves a constant column with a deviation of a few units in the last place of its mean.
         constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(center)
         return cls(center, np.where(constant, 1.0, deviation))
@@ -41,6 +42,11 @@ class Scaling(NamedTuple):
 
     def undo(self, U: np.ndarray) -> np.ndarray:
         return U * self.scale + self.center
+
+
+def _mean_and_deviation(X: Any, fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    center = fraction @ X
+    return center, np.sqrt(_sparse_variance(X, fraction, center) if issparse(X) else fraction @ (X - center) ** 2)
 
 
 def _sparse_variance(X: Any, fraction: np.ndarray, center: np.ndarray) -> np.ndarray:

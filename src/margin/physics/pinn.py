@@ -23,6 +23,7 @@ from margin.core.domains import Choice, Function, Integer, Number, Optional, Opt
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.domains.base import Domain
 from margin.core.notices import warn_user
+from margin.core.number_range import require_squares
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
@@ -188,7 +189,9 @@ class PINN(RegressorMixin, NeuralEstimator):
         if y is None:
             return validate_data(self, X, dtype=floats, reset=True), None
         X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=self.n_outputs > 1)
-        return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        require_squares("PINN", "y", y)
+        return X, y
 
     def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[Condition]:
         given = self.conditions if isinstance(self.conditions, Sequence) else [self.conditions]

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Array, Choice, Either, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import finite_values, power_of_two
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -88,11 +89,14 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         """Learn, yielding a record per step of the rotation; ``y`` is ignored."""
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        unit = power_of_two(np.abs(X).max()) if self.whiten else 1.0  # whitened rows do not depend on it
+        X = X if unit == 1 else X / unit
         mean, K = self._whitening(X)
         self._loop = loop = _Rotation(self, len(K))
         if state is not None:
             loop.restore(state)
         Z = np.ascontiguousarray(centered_product(X, mean, K.T).T)  # (k, n)
+        mean, K = mean * unit, K / unit
         self._learn(loop, mean, K, len(X))
         while not loop.over:
             turn = loop.step(Z)
@@ -109,7 +113,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         """The sources of new rows, (n, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return centered_product(X, self._offset(), self.components_.T)
+        return finite_values("FastICA", "X", X, lambda: centered_product(X, self._offset(), self.components_.T))
 
     def inverse_transform(self, S: Any) -> np.ndarray:
         """The mixtures of these sources."""

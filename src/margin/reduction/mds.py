@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import validate_squarable
 from margin.core.parallel import parallel_map
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -91,7 +92,7 @@ class MDS(EmbeddingMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record with the ``stress`` per iteration (one for the closed form); ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_squarable(self, X, dtype=np.float64, ensure_min_samples=2)
         D = self._distances(X)
         self._loop = loop = _Starts(self, D)
         if state is not None:
@@ -112,7 +113,7 @@ class MDS(EmbeddingMixin, IterativeEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows (or of rows of distances to the fitted ones), the fitted points held fixed."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_squarable(self, X, reset=False, dtype=np.float64)
         distances = X if self._precomputed else self._to_fitted(X)
         if self.metric_mds == "classical":
             values = np.einsum("ij,ij->j", self.embedding_, self.embedding_)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import InvalidParameter, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.sparse_input import allow_sparse, dense_rows
@@ -83,7 +84,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> PCA:
         """Learn the directions from ``X``; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2, accept_sparse=("csr", "csc"))
+        X = validate_squarable(
+            self, X, dtype=[np.float64, np.float32], ensure_min_samples=2, accept_sparse=("csr", "csc")
+        )
         return self._learn(self._decompose_sparse(X) if sp.issparse(X) else self._decompose(X), X)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -92,8 +95,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"))
         directions = self.components_.T / self._deviations() if self.whiten else self.components_.T
         if sp.issparse(X):
-            return X @ directions - self.mean_ @ directions
-        return centered_product(X, self.mean_, directions)
+            return finite_values("PCA", "X", X, lambda: X @ directions - self.mean_ @ directions)
+        return finite_values("PCA", "X", X, lambda: centered_product(X, self.mean_, directions))
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The points with these coordinates: the nearest to the original rows in the space of the components."""
@@ -117,7 +120,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of every row under the normal law of the model (probabilistic PCA)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"))
+        X = validate_squarable(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"))
         X = dense_rows("PCA", X)
         p = len(self.mean_)
         left = np.full(p - self.n_components_, self.noise_variance_)
@@ -128,7 +131,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{p} columns leave no noise variance."
             )
         centered = X - self.mean_
-        distances = np.einsum("ij,ij->i", centered, np.linalg.solve(self.get_covariance(), centered.T).T)
+        covariance = self.get_covariance()
+        distances = finite_values(
+            "PCA", "X", X, lambda: np.einsum("ij,ij->i", centered, np.linalg.solve(covariance, centered.T).T)
+        )
         return -0.5 * (distances + p * np.log(2 * np.pi) + np.log(variances).sum())
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, InvalidParameter, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
 from margin.core.sparse_distances import check_zeros_kept, distances_given
 from margin.core.sparse_input import allow_sparse, dense_rows
-from margin.reduction.affinities import precisions_for, row_affinities
 from margin.reduction.distances import METRIC, METRIC_PARAMS
 from margin.reduction.embedding import EmbeddingMixin
 from margin.reduction.scaling import distance_rows
-from margin.reduction.tsne_affinities import metric_neighbors, neighbor_count, reachable_perplexity
+from margin.reduction.tsne_affinities import conditional_affinities, metric_neighbors, neighbor_count
 from margin.reduction.tsne_descent import STEPS_PER_RECORD, NeighborDescent
 
 __all__ = ["TSNE"]
@@ -99,7 +99,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
         self._check_parameters()
         self._check_format(X)
-        table, given = X, validate_data(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
+        table, given = X, validate_squarable(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
         X = self._rows(given)
         self._check_combinations(X, sparse=sp.issparse(given))
         if not 1 <= self.perplexity < len(X):
@@ -122,11 +122,9 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         """Positions of new rows (or of rows of distances to the fitted ones) among the fitted ones, which stay."""
         check_is_fitted(self)
         self._check_format(X)
-        X = self._rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
+        X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         gaps, index = metric_neighbors(self, self.X_fit_, neighbor_count(self, len(self.X_fit_)), X)
-        squares = gaps**2
-        weights = row_affinities(squares, precisions_for(squares, reachable_perplexity(self.perplexity, squares)))
-        return self._among_neighbors(weights, gaps, index)
+        return self._among_neighbors(conditional_affinities(gaps, self.perplexity), gaps, index)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

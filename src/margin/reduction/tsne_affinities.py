@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from margin.core.number_range import power_of_two
 from margin.core.sparse_distances import check_neighbors_known
 from margin.reduction.affinities import precisions_for, row_affinities
 from margin.reduction.distances import is_euclidean, nearest_by_metric
@@ -15,7 +16,7 @@ from margin.reduction.graphs import nearest_rows
 if TYPE_CHECKING:
     from margin.reduction.tsne import TSNE
 
-__all__ = ["metric_neighbors", "neighbor_count", "reachable_perplexity", "sparse_affinities"]
+__all__ = ["conditional_affinities", "metric_neighbors", "neighbor_count", "reachable_perplexity", "sparse_affinities"]
 
 ALMOST_UNIFORM = 0.999  # of all neighbors: the largest perplexity that has a bandwidth
 
@@ -24,12 +25,17 @@ def sparse_affinities(model: TSNE, X: np.ndarray) -> sp.csr_array:
     """Joint affinities (n, n) of rows and their nearest neighbors, three times the perplexity of them or all."""
     n, k = len(X), neighbor_count(model, len(X) - 1)
     gaps, index = metric_neighbors(model, X, k)
-    squares = gaps**2
-    weights = row_affinities(squares, precisions_for(squares, reachable_perplexity(model.perplexity, squares)))
+    weights = conditional_affinities(gaps, model.perplexity)
     conditional = sp.csr_array((weights.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     joint = sp.csr_array((conditional + conditional.T) / (2 * n))
     joint.sort_indices()
     return joint
+
+
+def conditional_affinities(gaps: np.ndarray, perplexity: float) -> np.ndarray:
+    """Affinities (m, k) of rows to neighbors at distances ``gaps``: at one perplexity, no matter in which unit."""
+    squares = (gaps / power_of_two(gaps.max(initial=0.0))) ** 2
+    return row_affinities(squares, precisions_for(squares, reachable_perplexity(perplexity, squares)))
 
 
 def metric_neighbors(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from margin.core.number_range import power_of_two
 from margin.core.parallel import over_ranges
 from margin.core.randomness import as_generator
 from margin.core.threads import available, threads_for
@@ -25,6 +26,9 @@ EXACT_ROWS = 4000  # up to here all pairs are visited faster than a mesh is fill
 # Spacing of the mesh per unit of ``angle``: exaggerated pulls forgive large errors, the last steps remove small ones.
 EARLY_SPACING, SPACING, FINE_SPACING, FINE_STEPS = 1.0, 0.8, 0.5, 150
 NO_PAIRS = np.empty(0)
+# Embeddings are some hundred wide; steps that lead this far from the center have run away. A mesh as wide as the second
+# still fits the memory.
+FARTHEST, FARTHEST_ON_MESH = 1e4, 1e3
 MESH_WORK = 200  # operations per point that the mesh is worth when threads are counted
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
 
@@ -45,6 +49,7 @@ class NeighborDescent:
             self.rate = max(len(X) / model.early_exaggeration / 4, 50.0)
         d, n = self.Y.shape
         self.by_mesh = model.method != "exact" and model.angle > 0 and n > EXACT_ROWS and d <= 2
+        self.farthest = FARTHEST_ON_MESH if self.by_mesh else FARTHEST
         self.threads = self._threads(model.n_jobs, n)
         self.best, self.best_iteration = np.inf, 0
         self.judge()
@@ -58,7 +63,8 @@ class NeighborDescent:
         d, init = self.model.n_components, self.model.init
         if not isinstance(init, str):
             return np.array(init, dtype=np.float64).T
-        positions = None if init == "random" else principal_positions(X, d).T
+        # Their size is set below, so they may be computed in a unit in which squares neither overflow nor vanish.
+        positions = None if init == "random" else principal_positions(X / power_of_two(np.abs(X).max()), d).T
         spread = 0.0 if positions is None else positions[0].std()
         if positions is None or spread == 0:  # all rows are equal: any start is as good
             return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))
@@ -73,7 +79,16 @@ class NeighborDescent:
         push, total = self._pushes()
         given = self.starts, self.neighbors, self.P, self.Y, pull, spread
         over_ranges(lambda low, high: kernel(low, high, *given), self.Y.shape[1], self.threads)
-        return pull, push, total - self.Y.shape[1]
+        Z = total - self.Y.shape[1]
+        if not Z > 0:  # all so far apart that none is like another
+            raise self._run_away()
+        return pull, push, Z
+
+    def _run_away(self) -> ValueError:
+        return ValueError(
+            f"TSNE: learning_rate must be small enough that positions stay within {self.farthest:g} of their center; "
+            f"got {self.rate:g}, by which they ran away after {self.iteration} steps."
+        )
 
     def _pushes(self) -> tuple[np.ndarray, float]:
         if self.by_mesh:
@@ -113,6 +128,8 @@ class NeighborDescent:
         self.velocity *= EARLY_MOMENTUM if early else LATE_MOMENTUM
         self.velocity -= self.rate * self.gains * gradient
         moved = self.Y + self.velocity
+        if not np.abs(moved).max() <= self.farthest:
+            raise self._run_away()
         self.Y = (moved - moved.mean(axis=1, keepdims=True)).astype(np.float32)
         self.iteration += 1
 

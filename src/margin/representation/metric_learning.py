@@ -19,12 +19,13 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.bayes import LinearDiscriminantAnalysis
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
+from margin.core.number_range import in_safe_units
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 
@@ -98,12 +99,12 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         """Learn the map from rows ``X`` and classes ``y``."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        codes = np.unique(y, return_inverse=True)[1]
+        check_classes(y)
+        codes = encode_classes(y)[1]
         # Exponentials of squared distances need columns of order 1; the map is given back in the units of X.
-        deviation = X.std(axis=0)
+        mean, deviation = in_safe_units(lambda part: (part.mean(axis=0), part.std(axis=0)), X)
         scale = np.where(deviation > 0, deviation, 1.0)
-        rows = (X - X.mean(axis=0)) / scale
+        rows = (X - mean) / scale
         start = self._start(rows, codes, scale)
 
         def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -76,7 +77,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         self._check_parameters()
         images = check_images(self, X, self.image_shape, self.channels)
         masks = _masks(y, images)
-        classes, codes = np.unique(masks, return_inverse=True)
+        classes, codes = encode_classes(masks.ravel())
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(f"Segmenter: warm_start must go on with classes {self.classes_}; got {classes}.")
         seed = self._seed(state)

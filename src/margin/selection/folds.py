@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.classes import encode_classes
 from margin.data import folds as data_folds
 from margin.data import splits
 
@@ -81,7 +82,7 @@ class FoldPlan:
             return np.sort(rows[rng.permutation(len(rows))[:n]])
         # The rank of a row within its class, as a fraction: the n least are every class in its proportion.
         order = rng.permutation(len(rows))
-        _, codes = np.unique(self.labels[rows[order]].astype(str), return_inverse=True)
+        codes = encode_classes(self.labels[rows[order]].astype(str))[1]
         counts = np.bincount(codes)
         within = np.empty(len(rows))
         for code in range(len(counts)):

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+
+from margin.core.classes import check_classes, encode_classes
 
 __all__ = ["UNKNOWN", "coded_labels", "has_label"]
 
@@ -44,8 +45,8 @@ def coded_labels(
     if not known.any():
         raise ValueError(f"{owner}: y must have a label for at least one row; none of {len(y)} has.")
     labels = np.array(y[known].tolist()) if y.dtype.kind == "O" else y[known]
-    check_classification_targets(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
+    check_classes(labels)
+    classes, codes = encode_classes(labels)
     if len(classes) < least:
         raise ValueError(f"{owner}: y must have labels of at least 2 classes; got one class, {classes[0]!r}.")
     all_codes = np.full(len(y), UNKNOWN)

@@ -150,10 +150,11 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
         self.n_iter_ = loop.iteration
         self.termination_condition_ = loop.ended
         unlabeled = loop.codes == UNKNOWN
-        missing = None if self.classes_.dtype.kind in "UOb" else UNKNOWN
+        missing = UNKNOWN if self.classes_.dtype.kind in "if" else None  # unsigned integers have no -1 either
         labels = self.classes_.astype(object if missing is None and unlabeled.any() else self.classes_.dtype)
         self.transduction_ = labels[loop.codes]
-        self.transduction_[unlabeled] = missing
+        if unlabeled.any():
+            self.transduction_[unlabeled] = missing
 
 
 class _Rounds:

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Flag, Integer, Optional
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
@@ -88,10 +88,10 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_classes(y)
         check_consistent_length(texts, y)
         texts, y, weight = weighted_rows(self, texts, y, sample_weight)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = encode_classes(y)
         going_on = self._goes_on()
         if going_on and not np.array_equal(classes, self.classes_):
             raise ValueError(f"{owner}: warm_start must go on with classes {self.classes_}; got {classes}.")

@@ -60,8 +60,6 @@ def test_chance_is_refused():
     X, y = np.zeros((10, 1)), np.tile([0, 1], 5)
     with pytest.raises(ValueError, match="no better than chance among 2 classes"):
         AdaBoostClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="two classes"):
-        AdaBoostClassifier().fit(X, np.zeros(10))
 
 
 @pytest.mark.parametrize("loss", ["linear", "square", "exponential"])
@@ -184,3 +182,12 @@ def test_a_huge_learning_rate_divides_by_no_zero(model):
         fitted = model(learning_rate=1e6, random_state=0).fit(X, target)
     assert np.isfinite(fitted.estimator_weights_).all()
     assert np.isfinite(fitted.predict(X).astype(float)).all()
+
+
+def test_one_class_is_learned_as_there():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    ours, theirs = (cls(n_estimators=5).fit(X, ["a"] * 30) for cls in (AdaBoostClassifier, PeerClassifier))
+    assert ours.classes_.tolist() == theirs.classes_.tolist() == ["a"]
+    assert (ours.predict(X) == theirs.predict(X)).all()
+    np.testing.assert_array_equal(ours.predict_proba(X), theirs.predict_proba(X))
+    np.testing.assert_array_equal(ours.estimator_weights_[:1], theirs.estimator_weights_[:1])

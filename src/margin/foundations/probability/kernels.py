@@ -94,7 +94,7 @@ def rbf_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float = 1
         np.negative(block, out=block)
         np.exp(block, out=block)
 
-    return _fill_distances(X * scale, None if Z is None else Z * scale, finish)
+    return _fill_distances(X * scale, None if Z is None else Z * scale, finish, absolute=True)
 
 
 def laplace_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float = 1.0) -> Matrix:
@@ -111,7 +111,7 @@ def laplace_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float
         np.negative(block, out=block)
         np.exp(block, out=block)
 
-    return _fill_distances(X * scale, None if Z is None else Z * scale, finish)
+    return _fill_distances(X * scale, None if Z is None else Z * scale, finish, absolute=True)
 
 
 def periodic_kernel(X: ArrayLike, Z: ArrayLike | None = None, period: float = 1.0, length_scale: float = 1.0) -> Matrix:
@@ -203,6 +203,24 @@ def _matrix(owner: str, name: str, value: ArrayLike) -> Matrix:
     return array
 
 
+def longest_row(dtype: Any) -> float:
+    """The squared norm up to which the product of two rows has rounding errors of at most about a tenth.
+
+    Beyond it, an exponential of distances that were computed from products is noise, for a row and itself too.
+    """
+    return float(0.1 / np.finfo(dtype).eps)
+
+
+def _fill_gaps(X: Matrix, Z: Matrix, finish: Callable[[Matrix], None]) -> Matrix:
+    """``finish`` of squared distances by subtracting rows: slower than a product, exact at distance zero."""
+    out = np.empty((len(X), len(Z)), dtype=X.dtype)
+    with np.errstate(over="ignore"):  # a distance beyond the range is infinite, and its exponential zero
+        for i, x in enumerate(X):
+            out[i] = ((Z - x) ** 2).sum(axis=1)
+    finish(out)
+    return out
+
+
 def _fill(
     left: Matrix, right: Matrix, finish: Callable[[Matrix], None], *, symmetric: bool, zero_diagonal: bool = False
 ) -> Matrix:
@@ -228,8 +246,11 @@ def _fill(
     return out
 
 
-def _fill_distances(X: Matrix, Z: Matrix | None, finish: Callable[[Matrix], None]) -> Matrix:
-    """The same for squared distances, which are the product of rows [-2x, |x|^2, 1] and [z, 1, |z|^2]."""
+def _fill_distances(X: Matrix, Z: Matrix | None, finish: Callable[[Matrix], None], *, absolute: bool = False) -> Matrix:
+    """The same for squared distances, which are the product of rows [-2x, |x|^2, 1] and [z, 1, |z|^2].
+
+    Where ``finish`` needs their ``absolute`` error to be small, rows too long for that are subtracted instead.
+    """
     other = X if Z is None else Z
     center = other.mean(axis=0)
 
@@ -239,6 +260,8 @@ def _fill_distances(X: Matrix, Z: Matrix | None, finish: Callable[[Matrix], None
 
     x, z = X - center, other - center
     x_norms, z_norms = (np.einsum("ij,ij->i", rows, rows)[:, None] for rows in (x, z))
+    if absolute and not max(x_norms.max(), z_norms.max()) <= longest_row(X.dtype):
+        return _fill_gaps(X, other, finish)
     left = np.concatenate([-2 * x, x_norms, np.ones_like(x_norms)], axis=1)
     right = np.concatenate([z, np.ones_like(z_norms), z_norms], axis=1)
     return _fill(left, right, clip_and_finish, symmetric=Z is None, zero_diagonal=True)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -225,7 +226,7 @@ class DiffusionModel(NeuralEstimator):
 
     def score_samples(self, X: Any) -> np.ndarray:
         """A lower bound of the log-density of every row, in nats."""
-        return self.bound_parts(X).total.numpy()
+        return finite_values(type(self).__name__, "X", X, lambda: self.bound_parts(X).total.numpy())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``."""

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Flag, Integer, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
@@ -90,9 +91,9 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round of evaluations of the approximate marginal likelihood."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, **row_rules(self.kernel))
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        X, y = validate_squarable(self, X, y, **row_rules(self.kernel))
+        check_classes(y)
+        classes, codes = encode_classes(y)
         if len(classes) < 2:
             raise ValueError(
                 f"GaussianProcessClassifier: y must hold at least two classes; got one class, {classes[0]}."
@@ -196,4 +197,4 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **row_rules(self.kernel))
+        return validate_squarable(self, X, reset=False, **row_rules(self.kernel))

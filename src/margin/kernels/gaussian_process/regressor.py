@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import in_safe_units, require_variance, validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
@@ -100,12 +101,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the marginal likelihood."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, **row_rules(self.kernel), y_numeric=True, multi_output=True)
+        X, y = validate_squarable(self, X, y, **row_rules(self.kernel), y_numeric=True, multi_output=True)
         y = self._targets(y)
         alpha, learns_noise, normalizes = self._noise_settings(len(X))
         kernel = initial_kernel(self.kernel, X, self.ard)
         kernel = with_noise_term(kernel) if learns_noise else kernel
-        self.y_mean_, self.y_std_ = location_and_scale(y) if normalizes else (0.0, 1.0)
+        self.y_mean_, self.y_std_ = location_and_scale("GaussianProcessRegressor", y) if normalizes else (0.0, 1.0)
         X = np.array(X) if self.copy_X_train else X
         y = (y - self.y_mean_) / self.y_std_
         also = start_at_spread(kernel, X) if isinstance(self.optimizer, str) and state is None else ()
@@ -138,7 +139,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
             raise RuntimeError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
         if not hasattr(self, "alpha_"):
             return self._prior(X, return_std, return_cov, with_noise)
-        at = validate_data(self, X, reset=False, **row_rules(self.kernel))
+        at = validate_squarable(self, X, reset=False, **row_rules(self.kernel))
         kernel, several = self._signal(), self.y_train_.ndim == 2
         mean = self.y_mean_ + self.y_std_ * posterior_mean(kernel, self.X_train_, at, self.alpha_)
         if not (return_std or return_cov):
@@ -299,8 +300,9 @@ class _Exact:
         return self._likelihoods[coarse]
 
 
-def location_and_scale(y: np.ndarray) -> tuple[Any, Any]:
+def location_and_scale(owner: str, y: np.ndarray) -> tuple[Any, Any]:
     """Mean and standard deviation of every target, 1 for constant ones."""
-    mean, spread = y.mean(axis=0), y.std(axis=0)
+    mean, spread = in_safe_units(lambda part: (part.mean(axis=0), part.std(axis=0)), y)
     scale = np.where(spread > 0, spread, 1.0)
+    require_variance(owner, "y", scale)
     return (float(mean), float(scale)) if y.ndim == 1 else (mean, scale)

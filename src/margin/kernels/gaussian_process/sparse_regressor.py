@@ -15,11 +15,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
@@ -86,11 +87,13 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the objective."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+        X, y = validate_squarable(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         kernel = self._start(X)
         Z = self._points(X) if state is None else np.array(state["points"])
-        self.y_mean_, self.y_std_ = location_and_scale(y) if self.normalize_y else (0.0, 1.0)
+        self.y_mean_, self.y_std_ = (
+            location_and_scale("SparseGaussianProcessRegressor", y) if self.normalize_y else (0.0, 1.0)
+        )
         objective = SparseObjective(kernel, X, (y - self.y_mean_) / self.y_std_, Z, fitc=self.method == "fitc")
         self._loop = loop = _SparseSearch(self, kernel, len(X), _Sparse(kernel, objective), None, state)
         yield from loop.records(self)
@@ -101,7 +104,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
     def predict(self, X: Any, return_std: bool = False, *, with_noise: bool = True) -> Any:
         """The mean at every row; with its standard deviation if asked (of f alone if ``with_noise`` is False)."""
         check_is_fitted(self)
-        at = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        at = validate_squarable(self, X, reset=False, dtype=np.float64, order="C")
         kernel = signal_of(self.kernel_)
         assert kernel is not None
         means, variances = [], []

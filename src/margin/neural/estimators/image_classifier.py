@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 from torch.nn import functional
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.neural.estimators.class_scores import log_probabilities
@@ -37,7 +37,7 @@ class ImageClassifier(ClassifierMixin, ImageEstimator):
         y = _labels(self, y)
         check_consistent_length(images, y)
         images, y, weight = weighted_rows(self, images, y, sample_weight)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = encode_classes(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"{type(self).__name__}: warm_start must go on with classes {self.classes_}; got {classes}."
@@ -80,7 +80,7 @@ def _labels(owner: ImageClassifier, y: Any) -> np.ndarray:
     if y is None:
         raise ValueError(f"{type(owner).__name__}: y must be given: requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    check_classes(y)
     return y
 
 

@@ -17,10 +17,11 @@ from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 from margin.core.class_weights import ClassWeight, row_weights
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
@@ -181,9 +182,9 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, reset=reset)
         y = y.toarray() if issparse(y) else y
-        if not type_of_target(y).startswith("multilabel"):
+        if y.ndim == 1 or not type_of_target(y).startswith("multilabel"):
             y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
+            check_classes(y)
         return X, y
 
     def _begin(self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> None:
@@ -210,4 +211,4 @@ def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes and the code of every row; several labels per row are their own codes."""
     if y.ndim == 2:
         return np.arange(y.shape[1]), y
-    return np.unique(y, return_inverse=True)
+    return encode_classes(y)

@@ -111,7 +111,7 @@ class ModuleEstimator(NeuralEstimator):
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
         if not isinstance(facts, dict):
             raise ValueError(f"{type(self).__name__}: {path} was not written by save_weights.")
-        self._restore(facts)
+        self._read_facts(facts)
         module = build(self._network, 0, self._weight_dtype())
         load_weights(module, weights)
         self._module, self.weights_ = module, live_weights(module)
@@ -121,7 +121,7 @@ class ModuleEstimator(NeuralEstimator):
         names = ("network_", "n_features_in_", "n_iter_", "t_", "loss_curve_", "validation_scores_")
         return {name: getattr(self, name) for name in names}
 
-    def _restore(self, facts: Mapping[str, Any]) -> None:
+    def _read_facts(self, facts: Mapping[str, Any]) -> None:
         for name in ("network_", "n_features_in_", "n_iter_", "t_", "loss_curve_", "validation_scores_"):
             setattr(self, name, facts[name])
 

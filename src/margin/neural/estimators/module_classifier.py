@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor
 from torch.nn import functional
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.neural.estimators.class_scores import log_probabilities
@@ -51,9 +51,9 @@ class NeuralClassifier(ClassifierMixin, ModuleEstimator):
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         X, y = self._checked(X, y, reset=True)
-        check_classification_targets(y)
+        check_classes(y)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = encode_classes(y)
         self.network_ = {"n_features": self.n_features_in_, "n_outputs": len(self.classes_)}
         yield from self._learn(X, codes, weight, self._cross_entropy, codes, accuracy, state)
 
@@ -81,8 +81,8 @@ class NeuralClassifier(ClassifierMixin, ModuleEstimator):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"classes": self.classes_.tolist(), "class_dtype": self.classes_.dtype.str}
 
-    def _restore(self, facts: Mapping[str, Any]) -> None:
-        super()._restore(facts)
+    def _read_facts(self, facts: Mapping[str, Any]) -> None:
+        super()._read_facts(facts)
         if not facts["class_dtype"].lstrip("<>|=").startswith(("b", "i", "u", "f", "U")):
             raise ValueError(f"NeuralClassifier: classes of type {facts['class_dtype']!r} cannot be read from a file.")
         self.classes_ = np.array(facts["classes"], dtype=facts["class_dtype"])

@@ -55,8 +55,8 @@ class NeuralRegressor(RegressorMixin, ModuleEstimator):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"single_target": self.single_target_}
 
-    def _restore(self, facts: Mapping[str, Any]) -> None:
-        super()._restore(facts)
+    def _read_facts(self, facts: Mapping[str, Any]) -> None:
+        super()._read_facts(facts)
         self.single_target_ = bool(facts["single_target"])
 
     def __sklearn_tags__(self) -> Any:

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, validate_data
 from torch import Tensor, nn
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -168,10 +168,10 @@ class SequenceClassifier(ClassifierMixin, SequenceEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         series = self._series(X, reset=True)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_classes(y)
         check_consistent_length(series, y)
         series, y, weight = weighted_rows(self, series, y, sample_weight)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = encode_classes(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(f"SequenceClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
         seed = self._seed(state)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 from torch.nn import functional
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
@@ -57,9 +57,9 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=FLOATS)
-        check_classification_targets(y)
+        check_classes(y)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = encode_classes(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"TabularNetClassifier: warm_start must go on with classes {self.classes_}; got {classes}."

@@ -18,6 +18,7 @@ from margin.service.comparison.candidates import BASELINE, tuned_candidate
 from margin.service.comparison.finishing import Watch, fitted, judged, metrics_for
 from margin.service.comparison.last_fits import finish_in_time
 from margin.service.comparison.leaders import put_together
+from margin.service.comparison.one_model import is_measured, try_until_one_is_measured
 from margin.service.comparison.result import Comparison
 from margin.store.models import library_versions
 
@@ -137,6 +138,7 @@ class _Job:
             if self._needs_work(names) or comparison.request.tune:
                 self._compare(self.workers(), names)
                 self._tune(self.workers())
+            self._one_at_least(names)
             comparison.running = False
             if comparison.request.ensembles and not self.stop.is_set():
                 put_together(comparison)
@@ -186,6 +188,17 @@ class _Job:
             scored = {t.model for t in comparison.trials if comparison.metric.name in t.scores}
             for name in ([name for name in ranked if name in scored] or ranked)[:LEAST_KEPT]:
                 comparison.given_up.pop(name, None)
+
+    def _one_at_least(self, names: list[str]) -> None:
+        """Where time was up before any model had a score, one is tried all the same, and then fitted to all rows."""
+        comparison = self.of
+        if self.budget is None or self.stop.is_set() or is_measured(comparison.trials, comparison.metric):
+            return
+        rest = (comparison.plan, comparison.trials, comparison.metric, self.stop)
+        self._take(try_until_one_is_measured(self.workers(), screening_order(names), *rest))
+        for trial in comparison.trials:
+            if trial.error and not trial.late:  # the board says that it failed, not that it was never reached
+                comparison.given_up.pop(trial.model, None)
 
     def _tune(self, workers: Workers) -> None:
         """Settings for the leaders, looked for inside each fold."""

@@ -6,7 +6,9 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from margin.selection import Standing
+from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import BASELINE
+from margin.service.comparison.one_model import untried
 
 if TYPE_CHECKING:
     import pandas
@@ -66,13 +68,16 @@ def verdict(comparison: Comparison) -> list[str]:
         remarks.append("≈ the baseline is not distinguishable from the best either: nothing was found to learn.")
     elif standings[0].model == BASELINE:
         remarks.append("The baseline, which looks at no column, stands first: nothing was found to learn.")
-    mean = next(s.mean for s in standings if s.model == winner)
+    own = next(s for s in standings if s.model == winner)
+    if own.status == "cut":
+        remarks.append(_without_folds(comparison, own))
     score, uses = comparison.held_out_score, comparison.held_out_uses
     if score is not None:
+        before = f"fitted on {own.n_train:,}" if own.status == "cut" else "in its folds"
         again = "" if uses < 2 else f" (these rows have now judged {uses} winners, so they are not quite unseen)"
         remarks.append(
             f"{winner} on {len(comparison.plan.held_out):,} rows held out from all of this: {comparison.metric.name}"
-            f" {score_text(score)}, against {score_text(mean)} in its folds{again}."
+            f" {score_text(score)}, against {score_text(own.mean)} {before}{again}."
         )
     elif not len(comparison.plan.held_out):
         n = sum(s.status == "ranked" for s in standings)
@@ -82,6 +87,17 @@ def verdict(comparison: Comparison) -> list[str]:
     if comparison.diagnosis:
         remarks.append(f"{winner}: {comparison.diagnosis[0].lower()}{comparison.diagnosis[1:]}")
     return remarks
+
+
+def _without_folds(comparison: Comparison, winner: Standing) -> str:
+    """That time did not suffice for a fold, what the winner rests on instead, and what was not tried."""
+    within = "" if comparison.budget is None else f" within {seconds_text(comparison.budget)}"
+    others = untried([c.name for c in comparison.candidates if c.name != BASELINE], comparison.trials)
+    missed = f"; {len(others)} of {len(comparison.candidates) - 1} models were not tried" if others else ""
+    return (
+        f"No model was done with a fold{within}: {winner.model} is the best of those tried on {winner.n_train:,}"
+        f" rows{missed}. --budget gives more time."
+    )
 
 
 def board_html(comparison: Comparison) -> str:

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
 from margin.trees.boosting.adaboost_rounds import AdaBoost
@@ -129,13 +129,13 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         fractions, classes = total / weight, len(self.classes_)
         if classes == 2:
             return fractions[:, 1] - fractions[:, 0]
-        return fractions - (1.0 - fractions) / (classes - 1)
+        return fractions - (1.0 - fractions) / max(1, classes - 1)
 
     def _classes_of(self, score: np.ndarray) -> np.ndarray:
         return self.classes_[(score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)]
 
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
-        scores = np.column_stack([-score, score]) if score.ndim == 1 else score / (len(self.classes_) - 1)
+        scores = np.column_stack([-score, score]) if score.ndim == 1 else score / max(1, len(self.classes_) - 1)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return odds / odds.sum(axis=1, keepdims=True)
 
@@ -145,11 +145,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return DecisionTreeClassifier(max_depth=1)
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if len(np.unique(y[weight > 0])) < 2:
-            raise ValueError("AdaBoostClassifier: y must have at least two classes with weight; got one class.")
-        self.classes_ = classes
+        check_classes(y)
+        self.classes_ = encode_classes(y)[0]
         return y
 
     def _only_weight(self, error: float) -> float:
@@ -160,6 +157,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _judge(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
         wrong, classes = predicted != y, len(self.classes_)
+        if classes == 1:  # nothing to be wrong about
+            return 0.0, 1.0, weight
         error = float(weight[wrong].sum() / weight.sum())
         bounded = min(max(error, SMALLEST_ERROR), 1.0)
         if bounded >= 1.0 - 1.0 / classes:

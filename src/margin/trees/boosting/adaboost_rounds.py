@@ -20,6 +20,7 @@ from margin.core.parameters import attribute, parameter
 from margin.core.randomness import SEED_BOUND, RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.trees.boosting.round_numbers import RoundNumbers
 from margin.trees.boosting.tree_learners import TreeLearners, all_own_trees
 from margin.trees.cart.training_data import ROWS
 from margin.trees.members import MemberSequence
@@ -39,8 +40,7 @@ class AdaBoostFit:
         self.weighs = has_fit_parameter(learner, "sample_weight")
         self.seed = seed_from(model.random_state)
         self.learners: list[Any] = []
-        self.alphas: list[float] = []
-        self.errors: list[float] = []
+        self.alphas, self.errors = RoundNumbers(), RoundNumbers()
         self.done = False
 
     def iterations(self) -> Iterator[Record]:
@@ -89,7 +89,7 @@ class AdaBoostFit:
     def restore(self, state: dict[str, Any]) -> None:
         self.seed, self.done = int(state["seed"]), bool(state["done"])
         self.learners = list(state["learners"])
-        self.alphas, self.errors = list(state["alphas"]), list(state["errors"])
+        self.alphas, self.errors = RoundNumbers(state["alphas"]), RoundNumbers(state["errors"])
         self.weight = np.array(state["weight"], dtype=np.float64)
 
 
@@ -144,8 +144,8 @@ class AdaBoost(MemberSequence, IterativeEstimator):
 
     def _learn(self, loop: AdaBoostFit) -> None:
         self.estimators_ = list(loop.learners)
-        self.estimator_weights_ = np.array(loop.alphas)
-        self.estimator_errors_ = np.array(loop.errors)
+        self.estimator_weights_ = loop.alphas.times(1.0)
+        self.estimator_errors_ = loop.errors.times(1.0)
         self.n_iter_ = len(loop.learners)
 
     @property

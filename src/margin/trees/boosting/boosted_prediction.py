@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from margin.core.class_weights import row_weights
+from margin.core.classes import check_classes, encode_classes
+from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.parameters import attribute
 from margin.trees.boosting.boosted_trees import BoostedTrees
-from margin.trees.boosting.losses import Loss
+from margin.trees.boosting.losses import AbsoluteLoss, Loss, QuantileLoss
 
 __all__ = ["BoostedClassifier", "BoostedRegressor"]
 
@@ -38,7 +39,10 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
         """The loss that the parameters name."""
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[Loss, np.ndarray, np.ndarray]:
-        return self._loss(), np.asarray(y, dtype=np.float64), weight
+        loss, y = self._loss(), np.asarray(y, dtype=np.float64)
+        if not isinstance(loss, AbsoluteLoss | QuantileLoss):
+            require_squares(type(self).__name__, "y", y, room=TARGET_ROOM)
+        return loss, y, weight
 
 
 class BoostedClassifier(ClassifierMixin, BoostedTrees):
@@ -47,6 +51,7 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
     classes_: np.ndarray = attribute("The classes, ascending.")
 
     _stratified = True
+    _least_weighed_classes = 2
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Raw scores: of the second class (n,), or one per class (n, classes)."""
@@ -93,11 +98,11 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
         return self._loss_of(len(self.classes_)).answer(raw[0] if len(raw) == 1 else raw.T)
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[Loss, np.ndarray, np.ndarray]:
-        check_classification_targets(y)
-        classes, numbers = np.unique(y, return_inverse=True)
+        check_classes(y)
+        classes, numbers = encode_classes(y)
         owner = type(self).__name__
         weight = np.asarray(row_weights(owner, getattr(self, "class_weight", None), classes, numbers, weight))
-        if len(np.unique(numbers[weight > 0])) < 2:
+        if len(classes) < 2 or np.count_nonzero(np.bincount(numbers, weight)) < self._least_weighed_classes:
             raise ValueError(f"{owner}: y must have at least two classes with weight; got one class.")
         self.classes_ = classes
         return self._loss_of(len(classes)), numbers.astype(np.float64), weight

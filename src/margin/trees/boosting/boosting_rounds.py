@@ -20,6 +20,7 @@ from margin.trees.boosting.growing import EMPTY, GrownTree, TreeGrower, column_t
 from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.losses import SMALLEST_CURVATURE, Loss
 from margin.trees.boosting.predicting import add_trees
+from margin.trees.boosting.round_numbers import RoundNumbers
 from margin.trees.boosting.tree_buffer import TreeBuffer, packed_trees
 
 __all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
@@ -98,12 +99,10 @@ class BoostingRounds:
         self.loss_of_row = np.empty(len(data.y))
         self.trees = TreeBuffer()
         self.bins = asdict(bins)
-        self.in_bag: list[float] = []
-        self.out_of_bag: list[float] = []
-        self.improvement: list[float] = []
+        self.in_bag, self.out_of_bag, self.improvement = RoundNumbers(), RoundNumbers(), RoundNumbers()
         self.renewed_at = -1
-        self.losses, self.held_losses = [self._evaluate()], self._held_loss()
-        self.scores: list[float] = []  # what a scorer says after every round, if the fit stops by one
+        self.losses, self.held_losses = RoundNumbers([self._evaluate()]), RoundNumbers(self._held_loss())
+        self.scores = RoundNumbers()  # what a scorer says after every round, if the fit stops by one
 
     def iterations(self) -> Iterator[Record]:
         total = self.settings.n_rounds
@@ -121,10 +120,11 @@ class BoostingRounds:
     @property
     def stopped(self) -> bool:
         """Whether the rule of early stopping says that no round improves any more."""
-        if self.settings.stopping is None or self.iteration == self.renewed_at:
+        rule = self.settings.stopping
+        if rule is None or self.iteration == self.renewed_at:
             return False
-        watched = [-score for score in self.scores] or self.held_losses or self.losses
-        return self.settings.stopping.reached(watched)
+        recent = slice(-rule.looks_at, None)
+        return rule.reached([-score for score in self.scores[recent]] or (self.held_losses or self.losses)[recent])
 
     def state(self) -> dict[str, Any]:
         return {
@@ -143,7 +143,7 @@ class BoostingRounds:
         self._send_down(0, self.trees.n_trees, self.predictions)
         self._send_held_down(0, self.trees.n_trees, self.held_predictions)
         for name in HISTORY:
-            setattr(self, name, [float(value) for value in state[name]])
+            setattr(self, name, RoundNumbers(float(value) for value in state[name]))
         self.renewed_at = self.iteration if state.get("renewed", False) else -1
         self._evaluate()
 

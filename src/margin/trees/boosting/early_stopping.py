@@ -42,9 +42,15 @@ class StoppingRule(ABC):
     patience: int
     tol: float
 
+    @property
+    def looks_at(self) -> int:
+        """How many of the last losses decide: copying all of them at every round would be quadratic in the rounds."""
+        return self.patience + 2
+
     @abstractmethod
     def reached(self, losses: Sequence[float]) -> bool:
-        """Whether to stop after these losses, the first of which is that before the first round."""
+        """Whether to stop after these losses, the first of which is that before the first round; the last ``looks_at``
+        of them say as much as all."""
 
 
 class NoneBetter(StoppingRule):

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Nested, Number, Optional
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import seed_estimator
@@ -159,10 +160,10 @@ class _GradientBoosting(GradientBoostingParameters, MemberSequence, BoostedTrees
 
     def _learn_scores(self, loop: BoostingRounds) -> None:
         factor = self._factor()
-        self.train_score_ = factor * np.array(loop.in_bag)
+        self.train_score_ = loop.in_bag.times(factor)
         if loop.out_of_bag:
-            self.oob_improvement_ = factor * np.array(loop.improvement)
-            self.oob_scores_ = factor * np.array(loop.out_of_bag)
+            self.oob_improvement_ = loop.improvement.times(factor)
+            self.oob_scores_ = loop.out_of_bag.times(factor)
             self.oob_score_ = float(self.oob_scores_[-1])
         else:  # those of an earlier fit say nothing about this one
             for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
@@ -278,7 +279,7 @@ class GradientBoostingClassifier(_GradientBoosting, BoostedClassifier):
 
     def _held_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         held = super()._held_back(y, rng)
-        known, learned = len(np.unique(y)), len(np.unique(y[~held]))
+        known, learned = len(encode_classes(y)[0]), len(encode_classes(y[~held])[0])
         if learned < known:
             raise ValueError(
                 f"{type(self).__name__}: validation_fraction={self.validation_fraction} leaves rows of {learned} of "

@@ -204,8 +204,8 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
         return lambda: float(scorer(self, X, y))
 
     def _learn_scores(self, loop: BoostingRounds) -> None:
-        self.train_score_ = -np.array(loop.losses)
-        self.validation_score_ = np.array(loop.scores) if loop.scores else -np.array(loop.held_losses)
+        self.train_score_ = loop.losses.times(-1.0)
+        self.validation_score_ = loop.scores.times(1.0) if loop.scores else loop.held_losses.times(-1.0)
 
     def _fitted_state(self) -> dict[str, Any]:
         if self.n_iter_ > self.max_iter:
@@ -295,6 +295,8 @@ class HistGradientBoostingClassifier(_HistGradientBoosting, BoostedClassifier):
     loss: str = parameter("log_loss", Choice("log_loss"), "The loss.")
     _: KW_ONLY
     class_weight: Any = parameter(None, ClassWeight(), "Weights of the classes, or 'balanced'.")
+
+    _least_weighed_classes = 1  # its start is then almost certain of the one, and no leaf changes that
 
     def _loss_of(self, classes: int) -> losses.Loss:
         return losses.LogisticLoss() if classes == 2 else losses.MultinomialLoss(classes)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.class_weights import ClassWeight, row_weights
+from margin.core.classes import encode_classes
 
 __all__ = [
     "BALANCED_SUBSAMPLE",
@@ -89,7 +90,7 @@ def coded_classes(
         )
     if isinstance(class_weight, dict) and y.ndim == 2:
         raise ValueError(f"{owner}: class_weight of several targets must be 'balanced' or a list of dicts; got a dict.")
-    coded = [np.unique(column, return_inverse=True) for column in columns]
+    coded = [encode_classes(column) for column in columns]
     given = weight
     for position, (classes, numbers) in enumerate(coded):
         own = class_weight[position] if isinstance(class_weight, list) else class_weight

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.classes import check_classes
+from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.refusals import SparseTarget
 from margin.core.sparse_input import dense_rows
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
@@ -26,6 +27,7 @@ from margin.trees.columns import categorical_flags, monotone_signs
 if TYPE_CHECKING:
     from margin.trees.cart.kernel_types import ColumnCodes
 
+SQUARES_TARGETS = ("squared_error", "friedman_mse")  # criteria of regression that sum squares of y
 # What rows of a tree may be: NaN is a missing value, a sparse table is made dense.
 ROWS: dict[str, Any] = {
     "dtype": np.float64,
@@ -78,9 +80,11 @@ def training_data(
     classes = None
     y = _targets(owner, y)
     if classify:
-        check_classification_targets(y)
+        check_classes(y)
         classes, y, weight = coded_classes(owner, y, _class_weight(model), weight)
     y = np.asarray(y, dtype=np.float64)
+    if model.criterion in SQUARES_TARGETS:
+        require_squares(owner, "y", y, room=TARGET_ROOM)
     if model.criterion == "poisson" and (y.min() < 0 or y.sum() <= 0):
         raise ValueError(f"{owner}: criterion 'poisson' needs y at least 0 and not all 0; got a least of {y.min():g}.")
     if categorical is None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
@@ -90,8 +90,8 @@ class Bagging(MemberSequence, IterativeEstimator):
             raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
         classes = None
         if classify:
-            check_classification_targets(y)
-            classes, y = np.unique(y, return_inverse=True)
+            check_classes(y)
+            classes, y = encode_classes(y)
         if go_on:
             state = self._earlier(owner, X.shape[0], classes)
         self._loop = loop = BaggingFit(self, X, y, weight, classes, state)

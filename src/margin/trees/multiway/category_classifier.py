@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
+from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import Declared, attribute
 from margin.trees.multiway.category_columns import Categories, columns_of, encode_columns
 from margin.trees.multiway.category_tree import Tree, class_fractions, depths
@@ -98,8 +98,8 @@ class CategoryTreeClassifier(ClassifierMixin, Declared):
         columns = self._columns(X, reset=True)
         y = _check_y(y, estimator=self)
         check_consistent_length(columns[0], y)
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
+        check_classes(y)
+        classes, labels = encode_classes(y)
         weights = _check_sample_weight(sample_weight, columns[0], dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
         if not kept.all():
