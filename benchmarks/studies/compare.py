@@ -108,22 +108,20 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def findings(outcomes: Sequence[Outcome], absent: Sequence[str]) -> list[Finding]:
     """A row for the mean rank of every contender, and a row for every table."""
-    mean = {who: float(np.mean(findings_list)) for who, findings_list in ranks(outcomes).items()}
+    mean = {who: float(np.mean(listed)) for who, listed in ranks(outcomes).items()}
     others = {who: value for who, value in mean.items() if who != OURS}
-    findings_list = []
+    listed = []
     for who, value in others.items():
         measured = f"{mean[OURS]:.2f} against {value:.2f}"
-        findings_list.append(Finding(f"mean rank, {OURS} against {who}", measured, "not above", mean[OURS] <= value))
-    findings_list += [
-        Finding(f"mean rank, {OURS} against {who}", "not installed", "not above", False) for who in absent
-    ]
+        listed.append(Finding(f"mean rank, {OURS} against {who}", measured, "not above", mean[OURS] <= value))
+    listed += [Finding(f"mean rank, {OURS} against {who}", "not installed", "not above", False) for who in absent]
     for table in dict.fromkeys(o.table for o in outcomes):
         rows = [o for o in outcomes if o.table == table]
         measured = ", ".join(
             f"{o.contender} {o.score:.4g}" if o.score == o.score else f"{o.contender}: {o.note}" for o in rows
         )
-        findings_list.append(Finding(f"{table}, {next(o.metric for o in rows if o.metric)} on test rows", measured))
-    return findings_list
+        listed.append(Finding(f"{table}, {next(o.metric for o in rows if o.metric)} on test rows", measured))
+    return listed
 
 
 def main() -> None:
