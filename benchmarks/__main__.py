@@ -69,7 +69,7 @@ def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str
     if own_runs(module):
         run_study(family, module, quick=quick, only=only)
         return
-    found = conditions(threads)
+    environment = conditions(threads)
     rows = []
     for index, case in enumerate(cases_of(family, quick)):
         if only not in f"{case.name} {case.size}":
@@ -80,8 +80,8 @@ def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str
             measured[0].first = first_call(family, index, quick, threads)
         rows.append(row(case, measured))
         if not quick and (merge or not only):  # at once: what a run that is ended has measured is not lost
-            save(stored_as(family), [*_others(family, rows), *rows] if merge else rows, found)
-    show(stored_as(family), rows, found)
+            save(stored_as(family), [*_others(family, rows), *rows] if merge else rows, environment)
+    show(stored_as(family), rows, environment)
 
 
 def stored_as(family: str) -> str:

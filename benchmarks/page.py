@@ -23,8 +23,8 @@ because a faster fit that is worse proves nothing.
 
 def render(folder: Path) -> str:
     """The page for all result files in ``folder``."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    return HEAD + "".join(_section(result) for result in found) + section(folder / "full_scale")
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    return HEAD + "".join(_section(result) for result in results) + section(folder / "full_scale")
 
 
 def _section(result: dict[str, Any]) -> str:

@@ -48,8 +48,8 @@ def main() -> int:
     for seed in range(options.seed, options.seed + options.tables):
         if time.monotonic() > end:
             break
-        found, worse = compare_on(seed)
-        count, tables, behind = count + found, tables + 1, behind + worse
+        compared, worse = compare_on(seed)
+        count, tables, behind = count + compared, tables + 1, behind + worse
         for finding in worse:
             print(finding, flush=True)
     print(f"{count} comparisons on {tables} tables, {len(behind)} of them behind.")

@@ -135,8 +135,8 @@ def kernel_machines(t: RandomTable) -> Iterator[Found]:
         values = value(kernels.SVC(C=C, gamma=gamma)), value(svm.SVC(C=C, gamma=gamma, max_iter=100_000))
         yield f"SVC(C={C:g})", _behind(*values, 1e-2, 1e-9 * C)  # both end at a violation of 1e-3
     pair = (kernels.KernelRidge, sklearn_ridge.KernelRidge)
-    found = [m(alpha=0.5, kernel="rbf", gamma=gamma).fit(t.X, t.y, **t.weighted).predict(t.Q) for m in pair]
-    yield "KernelRidge", _apart(*found, 1e-6 * max(1.0, float(np.abs(t.y).max())))
+    predictions = [m(alpha=0.5, kernel="rbf", gamma=gamma).fit(t.X, t.y, **t.weighted).predict(t.Q) for m in pair]
+    yield "KernelRidge", _apart(*predictions, 1e-6 * max(1.0, float(np.abs(t.y).max())))
 
 
 def gaussian_processes(t: RandomTable) -> Iterator[Found]:
@@ -171,12 +171,12 @@ def naive(t: RandomTable) -> Iterator[Found]:
     if t.X.std(axis=0).max() > 0:
         both = (bayes.GaussianNB, naive_bayes.GaussianNB)
         # Without weights: the peer's smoothing does not know of them.
-        found = [model().fit(t.X, t.classes).predict_proba(t.X) for model in both]
-        yield "GaussianNB", _apart(*found, 1e-4)
+        probabilities = [model().fit(t.X, t.classes).predict_proba(t.X) for model in both]
+        yield "GaussianNB", _apart(*probabilities, 1e-4)
     counts = np.minimum(np.abs(np.round(t.X)), 20)
     both = (bayes.MultinomialNB, naive_bayes.MultinomialNB)
-    found = [model().fit(counts, t.classes, **t.weighted).predict_proba(counts) for model in both]
-    yield "MultinomialNB", _apart(*found, 1e-6)
+    probabilities = [model().fit(counts, t.classes, **t.weighted).predict_proba(counts) for model in both]
+    yield "MultinomialNB", _apart(*probabilities, 1e-6)
 
 
 def distances(t: RandomTable) -> Iterator[Found]:

@@ -206,9 +206,9 @@ def _path(function: FunctionType) -> list[Any]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef) and (child.name, _first_line(child)) == (name, line):
                 return [child]
-            found = search(child) if isinstance(child, ast.ClassDef | ast.If | ast.Try) else []
-            if found:
-                return [child, *found] if isinstance(child, ast.ClassDef) else found
+            path = search(child) if isinstance(child, ast.ClassDef | ast.If | ast.Try) else []
+            if path:
+                return [child, *path] if isinstance(child, ast.ClassDef) else path
         return []
 
     return search(_tree(sys.modules[function.__module__]))
@@ -219,8 +219,8 @@ def _first_line(node: ast.FunctionDef) -> int:
 
 
 def definition_of(function: FunctionType) -> ast.FunctionDef | None:
-    found = _path(function)
-    return found[-1] if found else None
+    path = _path(function)
+    return path[-1] if path else None
 
 
 def _find(code: CodeType, wanted: CodeType) -> CodeType:

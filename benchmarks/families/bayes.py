@@ -16,14 +16,14 @@ __all__ = ["cases"]
 
 def cases(quick: bool) -> list[Case]:
     small = 10 if quick else 1
-    found = [_case("GaussianNB", normal, n // small, d) for n, d in ((200_000, 20), (60_000, 784), (20_000, 100))]
-    found += [_case("MultinomialNB", words, 20_000 // small, 5000), _case("BernoulliNB", words, 20_000 // small, 5000)]
-    found.append(_case("CategoricalNB", categories, 200_000 // small, 20))
-    found += [
+    listed = [_case("GaussianNB", normal, n // small, d) for n, d in ((200_000, 20), (60_000, 784), (20_000, 100))]
+    listed += [_case("MultinomialNB", words, 20_000 // small, 5000), _case("BernoulliNB", words, 20_000 // small, 5000)]
+    listed.append(_case("CategoricalNB", categories, 200_000 // small, 20))
+    listed += [
         _case("LinearDiscriminantAnalysis", normal, n // small, d)
         for n, d in ((200_000, 20), (20_000, 200), (60_000, 784))
     ]
-    return [*found, _case("QuadraticDiscriminantAnalysis", normal, 100_000 // small, 50)]
+    return [*listed, _case("QuadraticDiscriminantAnalysis", normal, 100_000 // small, 50)]
 
 
 def normal(n: int, d: int) -> dict[str, Any]:

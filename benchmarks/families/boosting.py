@@ -28,24 +28,24 @@ def cases(quick: bool) -> list[Case]:
     everyone, many, few = contenders(100), contenders(terrain_rounds), contenders(50)
     n = 80_000 // small
     terrain = partial(covertype_like, n)
-    found = [
+    listed = [
         FIT("boosting, covertype-like", f"{n} x 54", terrain, many, on=1, rounds=1, memory=not quick),
         FIT("boosting, covertype-like", f"{n} x 54", terrain, many, on=2, rounds=1),
         PREDICT("boosting, predict covertype-like", "20000 x 54", terrain, many, on=1),
     ]
     for name, size in REAL if has_real() else ():
         table = Table(partial(real, name), "regression" if name.startswith("california") else "classification")
-        found += [
+        listed += [
             FIT(f"boosting, {name}", size, table, everyone, on=on, memory=on == 1 and name == "adult" and not quick)
             for on in (1, 2)
         ]
-        found.append(PREDICT(f"boosting, predict {name}", size, table, everyone, on=1))
+        listed.append(PREDICT(f"boosting, predict {name}", size, table, everyone, on=1))
     clusters = partial(generated, 50_000 // small, 50)
-    found += [
+    listed += [
         FIT("boosting, clusters", f"{50_000 // small} x 50", clusters, everyone, on=on, rounds=1, first_call=on == 2)
         for on in (1, 2)
     ]
-    found += [
+    listed += [
         PREDICT("boosting, predict clusters", "20000 x 50", clusters, everyone),
         FIT("boosting, 5 classes", f"{20_000 // small} x 20", partial(generated, 20_000 // small, 20, 5), few),
         FIT(
@@ -58,10 +58,10 @@ def cases(quick: bool) -> list[Case]:
     for rows, columns, along in ((1_000, 20, "n"), (10_000, 20, "n"), (100_000, 20, "n"), (20_000, 10, "p"),
                                  (20_000, 40, "p"), (20_000, 160, "p")):  # fmt: skip
         rows = max(rows // small, 500)
-        found.append(
+        listed.append(
             FIT(f"boosting, growth with {along}", f"{rows} x {columns}", partial(generated, rows, columns), few, on=1)
         )
-    return found
+    return listed
 
 
 def contenders(rounds: int) -> tuple[Contender, ...]:

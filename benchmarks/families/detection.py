@@ -24,8 +24,8 @@ N_CLASSES = 5
 
 def cases(quick: bool) -> list[Case]:
     small = 10 if quick else 1
-    found = [suppression(n // small, per) for n, per in ((2_000, 10), (20_000, 10), (20_000, 200))]
-    return [*found, average_precision(1_000 // small), average_precision(5_000 // small)]
+    listed = [suppression(n // small, per) for n, per in ((2_000, 10), (20_000, 10), (20_000, 200))]
+    return [*listed, average_precision(1_000 // small), average_precision(5_000 // small)]
 
 
 def clustered(n: int, per: int) -> dict[str, Any]:
@@ -71,15 +71,15 @@ def _loop(data: dict[str, Any]) -> np.ndarray:
     return np.array(kept)
 
 
-def _agreement(data: dict[str, Any], found: np.ndarray) -> float:
+def _agreement(data: dict[str, Any], kept: np.ndarray) -> float:
     truth = data.setdefault("truth", set(_loop(data).tolist()))
-    return len(truth & set(found.tolist())) / max(len(truth), len(found))
+    return len(truth & set(kept.tolist())) / max(len(truth), len(kept))
 
 
 def detections(n: int) -> dict[str, Any]:
     """Objects of five classes in ``n`` images, found with errors, and false alarms."""
     rng = np.random.default_rng(1)
-    truth, found = [], []
+    truth, predicted = [], []
     for _ in range(n):
         k = int(rng.integers(1, 12))
         corner = rng.uniform(0, 400, size=(k, 2))
@@ -89,8 +89,8 @@ def detections(n: int) -> dict[str, Any]:
         again = np.concatenate([labels, np.where(rng.random(k) < 0.7, labels, rng.integers(N_CLASSES, size=k))])
         good = (moved[:, 2:] > moved[:, :2] + 1).all(axis=1)
         truth.append(Boxes(boxes, labels))
-        found.append(Boxes(moved[good], again[good], rng.random(int(good.sum()))))
-    return {"truth": truth, "found": found}
+        predicted.append(Boxes(moved[good], again[good], rng.random(int(good.sum()))))
+    return {"truth": truth, "found": predicted}
 
 
 def average_precision(n: int) -> Case:

@@ -38,7 +38,7 @@ def cases(quick: bool) -> list[Case]:
     small = 20 if quick else 1
     n = 80_000 // small
     terrain, size = partial(covertype_like, n), f"{n} x 54"
-    found = [
+    listed = [
         FIT("decision tree, covertype-like", size, terrain, SINGLE, on=1),
         *(
             FIT("forest, covertype-like", size, terrain, FORESTS, on=on, rounds=1, memory=on == 1 and not quick)
@@ -49,11 +49,11 @@ def cases(quick: bool) -> list[Case]:
     ]
     for name, rows in REAL if has_real() else ():
         table = Table(partial(real, name), "regression" if name.startswith("california") else "classification")
-        found += [FIT(f"forest, {name}", rows, table, ALL_FORESTS, on=1, memory=name == "adult" and not quick)]
-        found += [predicting(f"forest, predict {name}", rows, table, ALL_FORESTS, on=1)]
+        listed += [FIT(f"forest, {name}", rows, table, ALL_FORESTS, on=1, memory=name == "adult" and not quick)]
+        listed += [predicting(f"forest, predict {name}", rows, table, ALL_FORESTS, on=1)]
     clusters = partial(generated, 50_000 // small, 50)
     numbers = Table(partial(friedman, 50_000 // small, 20), "regression")
-    found += [
+    listed += [
         *(FIT("forest, clusters", f"{50_000 // small} x 50", clusters, FORESTS, on=on, rounds=1) for on in (1, 2)),
         FIT("extra trees, clusters", f"{50_000 // small} x 50", clusters, EXTRA, on=1),
         predicting("forest, predict clusters", "20000 x 50", clusters, FORESTS),
@@ -64,8 +64,8 @@ def cases(quick: bool) -> list[Case]:
                                  (20_000, 40, "p"), (20_000, 160, "p")):  # fmt: skip
         rows = max(rows // small, 500)
         table = partial(generated, rows, columns)
-        found.append(FIT(f"forest, growth with {along}", f"{rows} x {columns}", table, GROWING, on=1))
-    return found
+        listed.append(FIT(f"forest, growth with {along}", f"{rows} x {columns}", table, GROWING, on=1))
+    return listed
 
 
 def _model(module: str, classifier: str, regressor: str, **settings: Any) -> Any:

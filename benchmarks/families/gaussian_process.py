@@ -28,11 +28,11 @@ INDUCING, ITERATIONS = 100, 15
 def cases(quick: bool) -> list[Case]:
     """The peers' exact fits take most of the time; with these sizes everything together takes about three minutes."""
     fraction = 4 if quick else 1
-    found = [exact(n // fraction, 6) for n in (2000, 1000)]
-    found += [one_evaluation(2000 // fraction, 6), classes(1000 // fraction), sparse(20_000 // fraction)]
+    listed = [exact(n // fraction, 6) for n in (2000, 1000)]
+    listed += [one_evaluation(2000 // fraction, 6), classes(1000 // fraction), sparse(20_000 // fraction)]
     if "MARGIN_DATA" in os.environ:  # the housing table is a file of the user's
-        found += [california(1000 // fraction), sparse_housing(15_000 // fraction)]
-    return found
+        listed += [california(1000 // fraction), sparse_housing(15_000 // fraction)]
+    return listed
 
 
 def synthetic(n: int, d: int) -> Data:

@@ -51,10 +51,10 @@ def _search(name: str, n_rows: int) -> Case:
         logging.getLogger("pgmpy").setLevel(logging.ERROR)
         from pgmpy.estimators import HillClimbSearch
 
-        found = HillClimbSearch(d["frame"]).estimate(scoring_method="bic-d", show_progress=False)
+        network = HillClimbSearch(d["frame"]).estimate(scoring_method="bic-d", show_progress=False)
         column = d["column"]
         graph: dict[int, list[int]] = {j: [] for j in column.values()}
-        for parent, child in found.edges():
+        for parent, child in network.edges():
             graph[column[child]].append(column[parent])
         return graph
 
@@ -87,8 +87,8 @@ def _posteriors(name: str) -> Case:
         truth = [{v: net.query([v], e).values for v in net.variables if v not in e} for e in observations]
         return {"net": net, "asked": observations, "truth": truth, "others": _models(net)}
 
-    def difference(d: dict[str, Any], found: list[dict[str, np.ndarray]]) -> float:
-        return max(float(np.abs(f[v] - t[v]).max()) for f, t in zip(found, d["truth"]) for v in t)
+    def difference(d: dict[str, Any], posteriors: list[dict[str, np.ndarray]]) -> float:
+        return max(float(np.abs(f[v] - t[v]).max()) for f, t in zip(posteriors, d["truth"]) for v in t)
 
     return Case(
         f"posteriors of all variables, {EVIDENCE_SETS} sets of {KNOWN} known states, {name}",
@@ -105,17 +105,17 @@ def _posteriors(name: str) -> Case:
 
 def _models(net: DiscreteNetwork) -> dict[str, Any]:
     """The network as objects of the peers; states are called s0, s1, ..., since pyagrum cannot read all names."""
-    found: dict[str, Any] = {}
+    by_library: dict[str, Any] = {}
     with TemporaryDirectory() as folder:
         path = Path(folder) / "network.bif"
         write_bif(net, path)
         readers: dict[str, Callable[[str], Any]] = {"pyagrum": _read_pyagrum, "pgmpy": _read_pgmpy}
         for library, read in readers.items():
             try:
-                found[library] = read(str(path))
+                by_library[library] = read(str(path))
             except ImportError:
                 continue
-    return found
+    return by_library
 
 
 def _read_pyagrum(path: str) -> Any:
@@ -135,23 +135,23 @@ def _by_pyagrum(d: dict[str, Any]) -> list[dict[str, np.ndarray]]:
     import pyagrum
 
     engine = pyagrum.LazyPropagation(d["others"]["pyagrum"])
-    found = []
+    posteriors = []
     for evidence in d["asked"]:
         engine.setEvidence(evidence)
         engine.makeInference()
-        found.append({v: engine.posterior(v).toarray() for v in d["net"].variables if v not in evidence})
-    return found
+        posteriors.append({v: engine.posterior(v).toarray() for v in d["net"].variables if v not in evidence})
+    return posteriors
 
 
 def _by_pgmpy(d: dict[str, Any]) -> list[dict[str, np.ndarray]]:
     from pgmpy.inference import VariableElimination
 
     engine = VariableElimination(d["others"]["pgmpy"])
-    found = []
+    posteriors = []
     for evidence in d["asked"]:
         known = {v: f"s{state}" for v, state in evidence.items()}
         unobserved = [v for v in d["net"].variables if v not in evidence]
         answers = {v: engine.query([v], known, show_progress=False) for v in unobserved}
         order = {v: [int(s[1:]) for s in answers[v].state_names[v]] for v in unobserved}
-        found.append({v: np.asarray(answers[v].values)[np.argsort(order[v])] for v in unobserved})
-    return found
+        posteriors.append({v: np.asarray(answers[v].values)[np.argsort(order[v])] for v in unobserved})
+    return posteriors

@@ -152,9 +152,9 @@ def logistic(n: int, p: int, classes: int, kind: str = "") -> Case:
         rounds = int(np.max(model.n_iter_))
         if isinstance(model, LogisticRegression):
             return f"{rounds} iterations"
-        wanted, began = objective(d, model), time.process_time()
+        goal, began = objective(d, model), time.process_time()
         for record in LogisticRegression(tol=1e-9, max_iter=1000).iterate(d["X"], d["y"]):
-            if record["objective"] <= wanted:
+            if record["objective"] <= goal:
                 return f"{rounds} iterations; margin is there after {1e3 * (time.process_time() - began):.0f} ms"
         return f"{rounds} iterations; margin does not get there"
 

@@ -27,9 +27,9 @@ CHUNK = 500  # rows of all pairs that are held at once
 
 def cases(quick: bool) -> list[Case]:
     digits, large = partial(_digits, 600 if quick else 1797), partial(_large, 3000 if quick else 10_000)
-    found = [_tsne("digits", f"{600 if quick else 1797} x 64", digits, ("sklearn.manifold", "sklearnex.manifold"))]
-    found += [_tsne("MNIST" if has_real() else "clusters", f"{3000 if quick else 10_000} x 50", large, ())]
-    return [*found, _umap("digits", f"{600 if quick else 1797} x 64", digits)]
+    listed = [_tsne("digits", f"{600 if quick else 1797} x 64", digits, ("sklearn.manifold", "sklearnex.manifold"))]
+    listed += [_tsne("MNIST" if has_real() else "clusters", f"{3000 if quick else 10_000} x 50", large, ())]
+    return [*listed, _umap("digits", f"{600 if quick else 1797} x 64", digits)]
 
 
 def _digits(n: int) -> Data:

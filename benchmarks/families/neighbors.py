@@ -23,9 +23,9 @@ def cases(quick: bool) -> list[Case]:
     small = 10 if quick else 1
     brute = [(50_000, 5000, 32), (60_000, 2000, 784), (10_000, 5000, 32), (50_000, 5000, 128)]
     tree = [(200_000, 20_000, 3), (50_000, 5000, 6), (5000, 2000, 6), (50_000, 2000, 6), (500_000, 2000, 6)]
-    found = [search(n // small, m // small, d, "brute") for n, m, d in brute]
-    found += [search(n // small, m // small, d, "kd_tree") for n, m, d in tree]
-    return [*found, manhattan(20_000 // small, 2000 // small, 32), classify(20_000 // small, 5000 // small, 32)]
+    listed = [search(n // small, m // small, d, "brute") for n, m, d in brute]
+    listed += [search(n // small, m // small, d, "kd_tree") for n, m, d in tree]
+    return [*listed, manhattan(20_000 // small, 2000 // small, 32), classify(20_000 // small, 5000 // small, 32)]
 
 
 def rows(n: int, m: int, d: int) -> dict[str, Any]:
@@ -103,22 +103,22 @@ def _faiss(data: dict[str, Any]) -> np.ndarray:
     return index.search(data["Q"].astype(np.float32), K)[1]
 
 
-def _recall(data: dict[str, Any], found: np.ndarray) -> float:
+def _recall(data: dict[str, Any], neighbors: np.ndarray) -> float:
     """Share of the exact neighbors, in their order."""
     exact = _kept(data, "exact", lambda: _exact(data["X"], data["Q"]))
-    return float(np.mean(found == exact))
+    return float(np.mean(neighbors == exact))
 
 
 def _exact(X: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    found = np.empty((len(Q), K), dtype=np.int64)
+    neighbors = np.empty((len(Q), K), dtype=np.int64)
     squares = (X**2).sum(axis=1)
     for start in range(0, len(Q), 256):
         part = Q[start : start + 256]
         scores = squares - 2 * part @ X.T
         close = np.argpartition(scores, 2 * K, axis=1)[:, : 2 * K]
         gaps = ((X[close] - part[:, None]) ** 2).sum(axis=2)
-        found[start : start + 256] = np.take_along_axis(close, np.argsort(gaps, axis=1)[:, :K], axis=1)
-    return found
+        neighbors[start : start + 256] = np.take_along_axis(close, np.argsort(gaps, axis=1)[:, :K], axis=1)
+    return neighbors
 
 
 def _kept(data: dict[str, Any], name: str, make: Any) -> Any:

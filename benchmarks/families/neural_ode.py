@@ -67,12 +67,12 @@ def torchdiffeq(data: dict[str, Any], *, way: str, steps: int) -> Any:
 def slopes(data: dict[str, Any], states: Any) -> Any:
     import torch
 
-    found = torch.autograd.grad(states.square().mean(), list(data["module"].parameters()))
-    return torch.cat([part.reshape(-1) for part in found])
+    gradients = torch.autograd.grad(states.square().mean(), list(data["module"].parameters()))
+    return torch.cat([part.reshape(-1) for part in gradients])
 
 
-def distance(data: dict[str, Any], found: Any) -> float:
+def distance(data: dict[str, Any], slopes: Any) -> float:
     if "exact" not in data:
         data["exact"] = ours(data, way="backprop", steps=8)
     exact = data["exact"]
-    return float((found - exact).abs().max() / exact.abs().max())
+    return float((slopes - exact).abs().max() / exact.abs().max())

@@ -37,12 +37,12 @@ class Counter:
 
 def cases(quick: bool) -> list[Case]:
     """Both methods on well-scaled and on badly scaled problems."""
-    found = []
+    listed = []
     for rows, columns in SIZES[:1] if quick else SIZES:
         for condition in (1.0, 30.0):
-            found.append(_case("lbfgs", rows, columns, condition, _lbfgs, "SciPy L-BFGS-B", _lbfgs_b))
-            found.append(_case("newton_cg", rows, columns, condition, _newton_cg, "SciPy trust-ncg", _trust_ncg))
-    return found
+            listed.append(_case("lbfgs", rows, columns, condition, _lbfgs, "SciPy L-BFGS-B", _lbfgs_b))
+            listed.append(_case("newton_cg", rows, columns, condition, _newton_cg, "SciPy trust-ncg", _trust_ncg))
+    return listed
 
 
 def _case(name: str, rows: int, columns: int, condition: float, ours: Solver, peer_name: str, peer: Solver) -> Case:

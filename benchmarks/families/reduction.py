@@ -17,11 +17,11 @@ __all__ = ["cases"]
 
 def cases(quick: bool) -> list[Case]:
     small = 10 if quick else 1
-    found = [_pca(n // small, p, k) for n, p, k in ((200_000, 32, 10), (60_000, 784, 20), (2000, 5000, 20))]
-    found.append(_pca(2000 // small, 5000, 20, falling=True))
-    found += [_ica(100_000 // small, 20), _mds(300 if quick else 1000)]
-    found += [_isomap(n) for n in ((1000,) if quick else (1000, 2000, 4000))]
-    return [*found, *neighbor_maps.cases(quick)]
+    listed = [_pca(n // small, p, k) for n, p, k in ((200_000, 32, 10), (60_000, 784, 20), (2000, 5000, 20))]
+    listed.append(_pca(2000 // small, 5000, 20, falling=True))
+    listed += [_ica(100_000 // small, 20), _mds(300 if quick else 1000)]
+    listed += [_isomap(n) for n in ((1000,) if quick else (1000, 2000, 4000))]
+    return [*listed, *neighbor_maps.cases(quick)]
 
 
 def _pca(n: int, p: int, k: int, falling: bool = False) -> Case:
@@ -102,8 +102,8 @@ def _mds(n: int) -> Case:
 def _stress(X: np.ndarray, Y: np.ndarray) -> float:
     from scipy.spatial.distance import pdist
 
-    wanted = pdist(X)
-    return float(np.sqrt(np.sum((wanted - pdist(Y)) ** 2) / np.sum(wanted**2)))
+    distances = pdist(X)
+    return float(np.sqrt(np.sum((distances - pdist(Y)) ** 2) / np.sum(distances**2)))
 
 
 def _isomap(n: int) -> Case:

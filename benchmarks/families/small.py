@@ -27,7 +27,7 @@ QUIET = {"lightgbm": {"verbose": -1, "n_jobs": 1}, "xgboost": {"n_jobs": 1}}
 def cases(quick: bool) -> list[Case]:
     del quick  # they are small
     iris, cancer, digits, diabetes = (partial(_bundled, f"load_{name}") for name in TABLES)
-    found = [
+    listed = [
         _fit(
             "k-means, k = 20", "5000 x 20", _clusters, "cluster.KMeans", _inertia, "inertia", 3, INTELEX, n_clusters=20
         ),
@@ -38,9 +38,9 @@ def cases(quick: bool) -> list[Case]:
         *(_one_row("kNN", name, data, NEAREST, 50, also=INTELEX) for name, data in _named(iris, digits)),
     ]
     for name, data in _named(iris, cancer):
-        found += [_fit("forest", name, data, FOREST, _log_loss, "log-loss", 1, also=INTELEX)]
-        found += [_boosting(name, data)]
-    found += [
+        listed += [_fit("forest", name, data, FOREST, _log_loss, "log-loss", 1, also=INTELEX)]
+        listed += [_boosting(name, data)]
+    listed += [
         _fit("PCA, 95 % of the variance", "digits", digits, REDUCED, _components, "components", 10, n_components=0.95),
         _fit("PCA, all components", "400 x 4096", _wide, REDUCED, _components, "components", 1),
         _fit("mixture of 3", "iris", iris, MIXTURE, _density, "log-density", 5, n_components=3),
@@ -53,7 +53,7 @@ def cases(quick: bool) -> list[Case]:
         _fit("decision tree", "digits", digits, "trees.DecisionTreeClassifier tree", _error, "error", 3),
         _fit("Lasso, alpha = 0.1", "diabetes", diabetes, "linear.Lasso linear_model", _error, "R2 lost", 20, alpha=0.1),
     ]
-    return found
+    return listed
 
 
 TABLES = ("iris", "breast_cancer", "digits", "diabetes")

@@ -35,15 +35,15 @@ VOCABULARY = 4000
 
 def cases(quick: bool) -> list[Case]:
     """The cases."""
-    found = [_bpe_training(quick), _bpe_encoding(quick), _bpe_encoding(quick, mixed=True), _word2vec(quick)]
-    found += [_topics(100 if quick else 2000), *text_sequences.cases(quick)]
+    listed = [_bpe_training(quick), _bpe_encoding(quick), _bpe_encoding(quick, mixed=True), _word2vec(quick)]
+    listed += [_topics(100 if quick else 2000), *text_sequences.cases(quick)]
     if os.environ.get("MARGIN_DATA"):
-        found += [
+        listed += [
             _classes(name, read, quick, model)
             for name, read in (("SMS spam", _spam), ("sentence polarity", _polarity))
             for model in ("naive Bayes", "logistic regression")
         ]
-    return found
+    return listed
 
 
 def _prose(quick: bool) -> str:

@@ -58,10 +58,10 @@ def save_findings(
 
 def section(folder: Path) -> str:
     """The part of the page for all files in ``folder``; empty where there is none."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    if not found:
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    if not results:
         return ""
-    return "\n# Full-scale runs\n" + "".join(_part(result) for result in found)
+    return "\n# Full-scale runs\n" + "".join(_part(result) for result in results)
 
 
 def _part(result: dict[str, Any]) -> str:

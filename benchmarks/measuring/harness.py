@@ -89,16 +89,16 @@ def measure(case: Case, rounds: int | None = None) -> list[Measured]:
     data = case.data()
     ways: list[tuple[str, Callable[[Any], Any]]] = [("margin", case.ours)]
     ways += [(peer.name, peer.call) for peer in case.peers if peer.installed]
-    found = {name: Measured(name) for name, _ in ways}
+    measured = {name: Measured(name) for name, _ in ways}
     compiling = {"margin", *(peer.name for peer in case.peers if peer.compiles)}
     for name, call in ways:  # compiles, loads, warms, and tells the quality
-        _judge(case, data, call, found[name], warms=name in compiling)
-    open_ways = [(name, call) for name, call in ways if not found[name].note and found[name].wall == float("inf")]
+        _judge(case, data, call, measured[name], warms=name in compiling)
+    open_ways = [(name, call) for name, call in ways if not measured[name].note and measured[name].wall == float("inf")]
     for _ in range(rounds or case.rounds):
         for name, call in open_ways:
-            _time(data, call, found[name])
+            _time(data, call, measured[name])
     missing = [peer for peer in case.peers if not peer.installed]
-    return [*found.values(), *(Measured(peer.name, note=f"{peer.requires} is not installed") for peer in missing)]
+    return [*measured.values(), *(Measured(peer.name, note=f"{peer.requires} is not installed") for peer in missing)]
 
 
 def _judge(case: Case, data: Any, call: Callable[[Any], Any], into: Measured, warms: bool) -> None:
@@ -157,13 +157,13 @@ def first_call(family: str, index: int, quick: bool, threads: int) -> dict[str, 
     """Seconds of the first and the second call of a case in new processes, with an empty and a filled Numba cache."""
     command = [sys.executable, "-m", "benchmarks", family, "--first-call", str(index), "--threads", str(threads)]
     command += ["--quick"] if quick else []
-    found: dict[str, float] = {}
+    cold: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
         for name in ("cold", "cached"):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-            found[name], warm = map(float, done.stdout.split()[-2:])
-    return found | {"warm": warm}
+            cold[name], warm = map(float, done.stdout.split()[-2:])
+    return cold | {"warm": warm}
 
 
 def time_first_calls(case: Case) -> tuple[float, float]:

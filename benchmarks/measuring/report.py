@@ -53,10 +53,13 @@ def row(case: Case, measured: list[Measured]) -> dict[str, Any]:
     return {"case": case.name, "size": case.size, "quality_name": case.quality_name, "ways": ways}
 
 
-def show(family: str, rows: list[dict[str, Any]], found: dict[str, Any], console: Console | None = None) -> None:
+def show(
+    family: str, rows: list[dict[str, Any]], measured_under: dict[str, Any], console: Console | None = None
+) -> None:
     """Print the table: wins green, losses red, nothing left out."""
     console = console or Console(width=None if os.isatty(1) else 150)
-    state = f"{found['threads']} thread(s), OMP_WAIT_POLICY={found['OMP_WAIT_POLICY']}, load {found['load'][0]}"
+    threads, policy, load = (measured_under[name] for name in ("threads", "OMP_WAIT_POLICY", "load"))
+    state = f"{threads} thread(s), OMP_WAIT_POLICY={policy}, load {load[0]}"
     table = Table(title=f"{family}: {state}; ratio = peer's time / ours", title_justify="left")
     for name in ("task", "size", "who"):
         table.add_column(name, no_wrap=name == "size")
@@ -74,10 +77,10 @@ def show(family: str, rows: list[dict[str, Any]], found: dict[str, Any], console
             console.print(f"first call of {entry['case']} ({entry['size']}): {text}")
 
 
-def save(family: str, rows: list[dict[str, Any]], found: dict[str, Any]) -> Path:
+def save(family: str, rows: list[dict[str, Any]], measured_under: dict[str, Any]) -> Path:
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{family}.json"
-    text = json.dumps({"family": family, "conditions": found, "cases": rows}, indent=1)
+    text = json.dumps({"family": family, "conditions": measured_under, "cases": rows}, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
     return path
 

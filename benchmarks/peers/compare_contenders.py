@@ -41,8 +41,8 @@ class Split:
 def split(name: str, seed: int) -> Split:
     """The table's own test rows, or a quarter drawn by ``seed``."""
     dataset = load(name)
-    whole = dataset.table()
-    X, y = whole.split_target(dataset.target)
+    table = dataset.table()
+    X, y = table.split_target(dataset.target)
     if dataset.split is not None:
         train, test = dataset.split
     else:
@@ -57,10 +57,10 @@ def split(name: str, seed: int) -> Split:
 def with_margin(data: Split, budget: float, seed: int) -> tuple[Any, str]:
     import margin
 
-    found = margin.compare(
+    comparison = margin.compare(
         data.X, data.y, task=data.task, metric=DECIDES[data.task], budget=budget, seed=seed, n_jobs=1
     )
-    return found.best_, found.winner
+    return comparison.best_, comparison.winner
 
 
 def with_scikit_learn(name: str, data: Split, seed: int) -> tuple[Any, str]:
@@ -136,14 +136,14 @@ def main() -> None:
     entry = metric(DECIDES[data.task])
     processor_clock.install()
     started = processor_clock.processor_seconds()
-    score, found = None, {"metric": entry.name}
+    score, outcome = None, {"metric": entry.name}
     try:
         model, note = CONTENDERS[who][1](data, float(budget), int(seed))
         seconds = processor_clock.processor_seconds() - started
         score = float(entry.measure(model, data.test_X, data.test_y))
     except Exception as error:
         seconds, note = processor_clock.processor_seconds() - started, f"{type(error).__name__}: {error}"[:160]
-    print("\n" + json.dumps({**found, "score": score, "seconds": round(seconds, 1), "note": note}))
+    print("\n" + json.dumps({**outcome, "score": score, "seconds": round(seconds, 1), "note": note}))
 
 
 if __name__ == "__main__":

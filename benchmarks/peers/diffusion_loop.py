@@ -94,10 +94,10 @@ def seconds_per_update(X: np.ndarray, options: Mapping[str, Any]) -> dict[str, f
     side = round(X.shape[1] ** 0.5)
     ours = DiffusionModel(**{**options, "image_shape": (side, side), "max_iter": 1, "random_state": 0})
     updates = math.ceil(len(X) / options["batch_size"])
-    found = {"margin": math.inf, "plain loop": math.inf}
+    fastest = {"margin": math.inf, "plain loop": math.inf}
     for _ in range(ROUNDS):
         for name, call in (("margin", lambda: ours.fit(X)), ("plain loop", lambda: plain_loop(X, options, 1))):
             began = time.process_time()
             call()
-            found[name] = min(found[name], (time.process_time() - began) / updates)
-    return {name: round(seconds, 5) for name, seconds in found.items()}
+            fastest[name] = min(fastest[name], (time.process_time() - began) / updates)
+    return {name: round(seconds, 5) for name, seconds in fastest.items()}

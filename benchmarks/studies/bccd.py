@@ -70,11 +70,11 @@ def store(score: dict[str, float], epochs: int, seconds: float) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog="python -m benchmarks.studies.bccd", description=__doc__)
-    found.add_argument("--epochs", type=int, default=55)
-    found.add_argument("--run", type=Path, default=Path("runs/bccd"), help="folder of the run, which is continued")
-    found.add_argument("--minutes", type=float, default=60.0, help="after which the run is left to be continued")
-    return found
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.studies.bccd", description=__doc__)
+    arguments.add_argument("--epochs", type=int, default=55)
+    arguments.add_argument("--run", type=Path, default=Path("runs/bccd"), help="folder of the run, which is continued")
+    arguments.add_argument("--minutes", type=float, default=60.0, help="after which the run is left to be continued")
+    return arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -150,8 +150,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     runners = race(text_of(options.text), options.seed, options.short, options.full)
-    found = findings_of(runners)
-    for finding in found:
+    findings = findings_of(runners)
+    for finding in findings:
         print(finding)
     if options.text == "tinyshakespeare":
         save_findings(
@@ -159,7 +159,7 @@ def main() -> None:
             "A character GPT on tinyshakespeare against nanoGPT's recipe for a CPU",
             protocol=PROTOCOL,
             command="python -m benchmarks.studies.char_gpt",
-            findings=found,
+            findings=findings,
             raw={name: runner.curve for name, runner in runners.items()} | {"recipe": RECIPE, "seed": options.seed},
         )
 

@@ -57,10 +57,10 @@ def run(name: str, seed: int, budget: float, who: str) -> Outcome:
     try:
         done = subprocess.run(call, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
         line = (done.stdout.strip().splitlines() or [""])[-1]
-        found = json.loads(line) if line.startswith("{") else {"note": _last_line(done.stderr) or "the process ended"}
+        outcome = json.loads(line) if line.startswith("{") else {"note": _last_line(done.stderr) or "the process ended"}
     except subprocess.TimeoutExpired:
-        found = {"note": f"not done after {MOST_SECONDS} s"}
-    facts = {"metric": "", "score": None, "seconds": 0.0, "note": "", **found}
+        outcome = {"note": f"not done after {MOST_SECONDS} s"}
+    facts = {"metric": "", "score": None, "seconds": 0.0, "note": "", **outcome}
     score = float("nan") if facts["score"] is None else float(facts["score"])
     return Outcome(name, seed, who, facts["metric"], score, facts["seconds"], facts["note"])
 
@@ -76,21 +76,23 @@ def ranks(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
     >>> ranks(rows)
     {'a': [1.5], 'b': [1.5], 'c': [3.0]}
     """
-    found: dict[str, list[float]] = {}
+    ranks_of: dict[str, list[float]] = {}
     for key in dict.fromkeys((o.table, o.seed) for o in outcomes):
         rows = [o for o in outcomes if (o.table, o.seed) == key]
         sign = -1 if metric(next(o.metric for o in rows if o.metric)).greater_is_better else 1
         values = np.array([sign * o.score if o.score == o.score else np.inf for o in rows])
         for o, value in zip(rows, values):
-            found.setdefault(o.contender, []).append(float((values < value).sum() + ((values == value).sum() + 1) / 2))
-    return found
+            ranks_of.setdefault(o.contender, []).append(
+                float((values < value).sum() + ((values == value).sum() + 1) / 2)
+            )
+    return ranks_of
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Mean ranks, and where margin loses, to whom and by how much."""
     lines = ["", "mean rank over tables (1 is best)"]
     by_rank = sorted(ranks(outcomes).items(), key=lambda pair: float(np.mean(pair[1])))
-    lines += [f"  {who:<22} {np.mean(found):.2f}" for who, found in by_rank]
+    lines += [f"  {who:<22} {np.mean(own_ranks):.2f}" for who, own_ranks in by_rank]
     lost = []
     for key in dict.fromkeys((o.table, o.seed) for o in outcomes):
         rows = {o.contender: o for o in outcomes if (o.table, o.seed) == key}
@@ -106,20 +108,20 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def findings(outcomes: Sequence[Outcome], absent: Sequence[str]) -> list[Finding]:
     """A row for the mean rank of every contender, and a row for every table."""
-    mean = {who: float(np.mean(found)) for who, found in ranks(outcomes).items()}
+    mean = {who: float(np.mean(listed)) for who, listed in ranks(outcomes).items()}
     others = {who: value for who, value in mean.items() if who != OURS}
-    found = []
+    listed = []
     for who, value in others.items():
         measured = f"{mean[OURS]:.2f} against {value:.2f}"
-        found.append(Finding(f"mean rank, {OURS} against {who}", measured, "not above", mean[OURS] <= value))
-    found += [Finding(f"mean rank, {OURS} against {who}", "not installed", "not above", False) for who in absent]
+        listed.append(Finding(f"mean rank, {OURS} against {who}", measured, "not above", mean[OURS] <= value))
+    listed += [Finding(f"mean rank, {OURS} against {who}", "not installed", "not above", False) for who in absent]
     for table in dict.fromkeys(o.table for o in outcomes):
         rows = [o for o in outcomes if o.table == table]
         measured = ", ".join(
             f"{o.contender} {o.score:.4g}" if o.score == o.score else f"{o.contender}: {o.note}" for o in rows
         )
-        found.append(Finding(f"{table}, {next(o.metric for o in rows if o.metric)} on test rows", measured))
-    return found
+        listed.append(Finding(f"{table}, {next(o.metric for o in rows if o.metric)} on test rows", measured))
+    return listed
 
 
 def main() -> None:
@@ -138,12 +140,12 @@ def main() -> None:
         print(f"MARGIN_DATA is not set: without {', '.join(FILES)}")
     if options.report:
         return _report(tables, _kept(options.kept, options.budget), options.budget)
-    wanted = options.contenders.split(",") if options.contenders else list(CONTENDERS)
-    absent = [who for who in wanted if not importlib.util.find_spec(CONTENDERS[who][0])]
+    contenders = options.contenders.split(",") if options.contenders else list(CONTENDERS)
+    absent = [who for who in contenders if not importlib.util.find_spec(CONTENDERS[who][0])]
     kept = _kept(options.kept, options.budget)
     outcomes = []
     for name in tables:
-        for key in [(name, seed, who) for seed in range(options.seeds) for who in wanted if who not in absent]:
+        for key in [(name, seed, who) for seed in range(options.seeds) for who in contenders if who not in absent]:
             if key not in kept:
                 kept[key] = run(key[0], key[1], options.budget, key[2])
                 _keep(options.kept, options.budget, kept[key])
@@ -159,10 +161,10 @@ def main() -> None:
 def _report(tables: Sequence[str], kept: dict[tuple[str, int, str], Outcome], budget: float) -> None:
     """Findings of the tables that margin and at least three others were run on, and which tables are missing."""
     ran = {t: {who for name, _, who in kept if name == t} for t in tables}
-    whole = [t for t in tables if OURS in ran[t] and len(ran[t]) > 3]
-    outcomes = [o for o in kept.values() if o.table in whole]
+    complete = [t for t in tables if OURS in ran[t] and len(ran[t]) > 3]
+    outcomes = [o for o in kept.values() if o.table in complete]
     print(summary(outcomes))
-    print(f"written to {_save(outcomes, [], budget, [t for t in tables if t not in whole])}")
+    print(f"written to {_save(outcomes, [], budget, [t for t in tables if t not in complete])}")
 
 
 def _save(outcomes: Sequence[Outcome], absent: Sequence[str], budget: float, left: Sequence[str] = ()) -> Path:

@@ -35,9 +35,9 @@ def measured(n_rows: int, budget: float, folder: Path) -> tuple[Any, float]:
             outcome = trial.error or f"{trial.seconds:.1f} s"
             print(f"{at:6.1f} s  {trial.stage:<8} {trial.model:<36} {trial.n_train:>6} rows  {outcome}", flush=True)
 
-    found = compare(str(table), target="churned", budget=budget, n_jobs=CORES, out=folder / "run", watch=watch)
-    found.report(seconds=found.seconds_left)
-    return found, processor_clock.processor_seconds(CORES) - started
+    result = compare(str(table), target="churned", budget=budget, n_jobs=CORES, out=folder / "run", watch=watch)
+    result.report(seconds=result.seconds_left)
+    return result, processor_clock.processor_seconds(CORES) - started
 
 
 def main() -> None:
@@ -46,10 +46,14 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=180.0, help="seconds on two quiet cores")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found, seconds = measured(options.rows, options.budget, Path(folder))
-        standings = found.standings
-        print(found.board[["model", found.metric.name, "folds", "fit_seconds", "status", "reason"]].to_string())
-        print(f"{seconds:.0f} s on {CORES} quiet cores; winner {found.winner}, held out {found.held_out_score}")
+        comparison, seconds = measured(options.rows, options.budget, Path(folder))
+        standings = comparison.standings
+        print(
+            comparison.board[["model", comparison.metric.name, "folds", "fit_seconds", "status", "reason"]].to_string()
+        )
+        print(
+            f"{seconds:.0f} s on {CORES} quiet cores; winner {comparison.winner}, held out {comparison.held_out_score}"
+        )
     if (options.rows, options.budget) != (60_000, 180.0):
         return
     ranked = [s.model for s in standings if s.status == "ranked"]
@@ -66,7 +70,10 @@ def main() -> None:
             Finding("seconds, report included", f"{seconds:.0f}", "at most 185", seconds <= 185),
             Finding("rows of the board", measured, f"at least {LEAST_ROWS} with all folds", len(ranked) >= LEAST_ROWS),
             Finding("boosting and forests among them", f"missing: {', '.join(missing) or 'none'}", "none", not missing),
-            Finding("winner", f"{found.winner}, {found.metric.name} {found.held_out_score:.4f} on rows held out"),
+            Finding(
+                "winner",
+                f"{comparison.winner}, {comparison.metric.name} {comparison.held_out_score:.4f} on rows held out",
+            ),
         ],
         raw=[{"model": s.model, "status": s.status, "mean": s.mean if s.mean == s.mean else None} for s in standings],
         threads=CORES,

@@ -28,23 +28,23 @@ OTHERS = ("identity", "another digit", "mean image")
 def measured(seed: int) -> dict[str, Any]:
     """Root mean square errors of one seed (pixels lie between 0 and 1), and processor seconds."""
     began = time.process_time()
-    found = run(seed, fast=False)
-    errors = {name: round(value, 4) for name, value in found.items() if name != "images"}
+    data = run(seed, fast=False)
+    errors = {name: round(value, 4) for name, value in data.items() if name != "images"}
     return {"seed": seed, **errors, "seconds": round(time.process_time() - began, 1)}
 
 
 def findings(kept: list[dict[str, Any]]) -> list[Finding]:
-    found = []
+    listed = []
     for way, direction in (("forth", "digits to inverted digits"), ("back", "inverted digits to digits")):
         each = [row[way] for row in kept]
         others = {name: float(np.mean([row[name] for row in kept])) for name in OTHERS}
         beaten = all(row[way] < min(row[name] for name in OTHERS) for row in kept)
         numbers = f"{np.mean(each):.3f} on average, largest {max(each):.3f}"
         goal = "below " + ", ".join(f"{value:.3f} ({name})" for name, value in others.items()) + " at every seed"
-        found.append(Finding(f"{direction}: error against the true partner", numbers, goal, bool(beaten)))
+        listed.append(Finding(f"{direction}: error against the true partner", numbers, goal, bool(beaten)))
     there_and_back = [row["round"] for row in kept]
-    found.append(Finding("there and back again: error", f"{np.mean(there_and_back):.3f}"))
-    return found
+    listed.append(Finding("there and back again: error", f"{np.mean(there_and_back):.3f}"))
+    return listed
 
 
 def main() -> None:

@@ -67,18 +67,20 @@ def conclude(rows: Sequence[Row]) -> list[Finding]:
     seeds = sorted(of[TRAINER].keys() & of[OURS].keys())
     if not seeds:
         return []
-    found = []
+    findings = []
     means = {}
     for way, by_seed in of.items():
         distances = [by_seed[seed]["frechet"] for seed in seeds]
         means[way] = float(np.mean(distances)), float(np.mean([by_seed[seed]["cpu_seconds"] for seed in seeds]))
         each = ", ".join(f"{value:.1f}" for value in distances)
-        found.append(Finding(f"{way}: Frechet distance", f"{means[way][0]:.2f} ({each}) after {means[way][1]:.0f} s"))
+        findings.append(
+            Finding(f"{way}: Frechet distance", f"{means[way][0]:.2f} ({each}) after {means[way][1]:.0f} s")
+        )
     ratio = means[TRAINER][1] / means[OURS][1]
     better = means[OURS][0] <= means[TRAINER][0]
     text = f"{ratio:.2f} at {'an equal or smaller' if better else 'a larger'} distance, {len(seeds)} seeds"
     reached = len(seeds) >= len(SEEDS) and better and ratio >= 1.5
-    return [*found, Finding("processor time of training, theirs / ours", text, "1.5 at equal distance", reached)]
+    return [*findings, Finding("processor time of training, theirs / ours", text, "1.5 at equal distance", reached)]
 
 
 STUDY = Study(

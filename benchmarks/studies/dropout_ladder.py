@@ -75,15 +75,15 @@ def rung(network: str, seed: int) -> Row:
 
 def conclude(rows: Sequence[Row]) -> list[Finding]:
     errors = {name: [row["test_error"] for row in rows if row["network"] == name] for name in RUNGS}
-    found = []
+    findings = []
     for before, after in zip((None, *RUNGS), RUNGS):
         if not errors[after]:
             continue
         goal, reached = "", None
         if before is not None:
             goal, reached = f"below '{before}'", float(np.mean(errors[after])) < float(np.mean(errors[before]))
-        found.append(Finding(f"{after}: mean test error", percent(errors[after]), goal, reached))
-    return found
+        findings.append(Finding(f"{after}: mean test error", percent(errors[after]), goal, reached))
+    return findings
 
 
 STUDY = Study(

@@ -68,7 +68,7 @@ def one_shot_runs(model: FewShotLearner) -> list[float]:
     """Accuracy of Lake's runs: 20 test drawings, one drawing of each of 20 characters."""
     from PIL import Image
 
-    found = []
+    accuracies = []
     with zipfile.ZipFile(data_file("omniglot", "all_runs.zip")) as archive:
 
         def drawing(name: str) -> np.ndarray:
@@ -76,12 +76,12 @@ def one_shot_runs(model: FewShotLearner) -> list[float]:
 
         for run in range(1, 21):
             pairs = archive.read(f"run{run:02d}/class_labels.txt").decode().split()
-            test, wanted = pairs[::2], pairs[1::2]
-            classes = sorted(set(wanted))
+            test, labels = pairs[::2], pairs[1::2]
+            classes = sorted(set(labels))
             support = np.stack([drawing(name) for name in classes])
             predicted = model.predict(np.stack([drawing(name) for name in test]), support, classes)
-            found.append(float(np.mean(predicted == np.array(wanted))))
-    return found
+            accuracies.append(float(np.mean(predicted == np.array(labels))))
+    return accuracies
 
 
 def learner(episodes: int) -> FewShotLearner:
@@ -111,8 +111,8 @@ def run_omniglot(episodes: int) -> None:
     findings: list[Finding] = []
     raw: dict[str, Any] = {"cpu_seconds": seconds}
     for (ways, shots), (published, repeated) in PUBLISHED.items():
-        found = model.episode_accuracies(new, labels, ways=ways, shots=shots, n_episodes=1000, random_state=1)
-        mean, half = interval(found.tolist())
+        accuracies = model.episode_accuracies(new, labels, ways=ways, shots=shots, n_episodes=1000, random_state=1)
+        mean, half = interval(accuracies.tolist())
         what = f"{ways}-way {shots}-shot, 1,000 episodes of new characters"
         goal = f"{published:.1%} (Snell et al. 2017), {repeated:.1%} when others repeated it"
         findings.append(Finding(what, f"{mean:.2%} ± {half:.2%}", goal, mean + half >= repeated))
@@ -159,61 +159,75 @@ def waves(rng: np.random.Generator, n: int, points: int) -> Any:
     return tuple(torch.from_numpy(part.astype(np.float32)) for part in (x, amplitude * np.sin(x + phase)))
 
 
-def run_sinusoid(updates: int = 8000) -> None:
-    """One step of 0.01 on ten points, as published; fewer updates."""
+def small_start() -> Any:
+    """Weights of size 0.1: a step of 0.01 from a larger start overshoots on waves of amplitude 5."""
+    import torch
+
+    from margin.neural.nets.mlp import MLP
+
+    module = MLP([1, 40, 40, 1])
+    for linear in module.linears:
+        torch.nn.init.normal_(linear.weight, std=0.1)
+    return module
+
+
+def trained_on_waves(meta: bool, updates: int) -> Any:
+    """A network after ``updates`` of Adam on the loss over waves, or with ``meta`` on the loss after an inner step."""
     import torch
     from torch.nn import functional
 
-    from margin.meta.inner_loop import adapt, adapted_losses
-    from margin.neural.nets.mlp import MLP
+    from margin.meta.inner_loop import adapted_losses
     from margin.neural.weights import build
 
-    def small_start() -> Any:
-        """Weights of size 0.1: a step of 0.01 from a larger start overshoots on waves of amplitude 5."""
-        module = MLP([1, 40, 40, 1])
-        for linear in module.linears:
-            torch.nn.init.normal_(linear.weight, std=0.1)
-        return module
+    rng = np.random.default_rng(0)
+    module = build(small_start, seed=0)
+    optimizer = torch.optim.Adam(module.parameters(), lr=2e-3, fused=True)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, updates)
+    for _ in range(updates):
+        x, y = waves(rng, TASKS, 20)
+        loss = functional.mse_loss(module(x), y)
+        if meta:
+            halves = (x[:, :10], y[:, :10]), (x[:, 10:], y[:, 10:])
+            loss = adapted_losses(module, functional.mse_loss, *halves, rate=0.01).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(module.parameters(), 10.0)
+        optimizer.step()
+        schedule.step()
+    return module
 
-    def trained(meta: bool) -> Any:
-        rng = np.random.default_rng(0)
-        module = build(small_start, seed=0)
-        optimizer = torch.optim.Adam(module.parameters(), lr=2e-3, fused=True)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, updates)
 
-        for _ in range(updates):
-            x, y = waves(rng, TASKS, 20)
-            loss = functional.mse_loss(module(x), y)
-            if meta:
-                halves = (x[:, :10], y[:, :10]), (x[:, 10:], y[:, 10:])
-                loss = adapted_losses(module, functional.mse_loss, *halves, rate=0.01).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(module.parameters(), 10.0)
-            optimizer.step()
-            schedule.step()
-        return module
+def errors_on_new_waves(module: Any, steps: int) -> list[float]:
+    """Mean squared error on 100 points of each of 300 new waves, after ``steps`` inner steps on ten other points."""
+    import torch
+    from torch.nn import functional
 
-    def errors(module: Any, steps: int) -> list[float]:
-        x, y = waves(np.random.default_rng(1), 300, 110)
-        found = []
-        for a, b in zip(x, y):
-            weights = dict(module.named_parameters())
-            if steps:
-                weights = adapt(module, functional.mse_loss, a[:10], b[:10], rate=0.01, steps=steps, second_order=False)
-            with torch.no_grad():
-                output = torch.func.functional_call(module, weights, (a[10:],))
-                found.append(float(functional.mse_loss(output, b[10:])))
-        return found
+    from margin.meta.inner_loop import adapt
+
+    x, y = waves(np.random.default_rng(1), 300, 110)
+    errors = []
+    for a, b in zip(x, y):
+        weights = dict(module.named_parameters())
+        if steps:
+            weights = adapt(module, functional.mse_loss, a[:10], b[:10], rate=0.01, steps=steps, second_order=False)
+        with torch.no_grad():
+            output = torch.func.functional_call(module, weights, (a[10:],))
+            errors.append(float(functional.mse_loss(output, b[10:])))
+    return errors
+
+
+def run_sinusoid(updates: int = 8000) -> None:
+    """One step of 0.01 on ten points, as published; fewer updates."""
+    import torch
 
     torch.set_num_threads(1)
     began = time.process_time()
-    meta = trained(True)
-    seconds, plain = time.process_time() - began, trained(False)
-    measured = {f"maml {k}": interval(errors(meta, k)) for k in (0, 1, 10)}
-    measured |= {f"pretrained {k}": interval(errors(plain, k)) for k in (1, 10)}
+    meta = trained_on_waves(True, updates)
+    seconds, plain = time.process_time() - began, trained_on_waves(False, updates)
+    measured = {f"maml {k}": interval(errors_on_new_waves(meta, k)) for k in (0, 1, 10)}
+    measured |= {f"pretrained {k}": interval(errors_on_new_waves(plain, k)) for k in (1, 10)}
     after, without = measured["maml 1"], measured["pretrained 1"]
-    say = {name: f"{mean:.2f} ± {half:.2f}" for name, (mean, half) in measured.items()}
+    shown = {name: f"{mean:.2f} ± {half:.2f}" for name, (mean, half) in measured.items()}
     save_findings(
         "maml-sinusoid", "MAML on waves",
         protocol="Two hidden layers of 40, one inner step of 0.01 on K = 10 points, second order, "
@@ -221,24 +235,24 @@ def run_sinusoid(updates: int = 8000) -> None:
         "other waves; mean squared error on 100 other points of 300 new waves.",
         command="python -m benchmarks.studies.fewshot sinusoid",
         findings=[
-            Finding("error after one step, MAML", say["maml 1"], "below 1, and a fraction of that without MAML",
+            Finding("error after one step, MAML", shown["maml 1"], "below 1, and a fraction of that without MAML",
                     after[0] + after[1] < 1 and after[0] + after[1] < 0.5 * (without[0] - without[1])),
-            Finding("error before any step, MAML", say["maml 0"]),
-            Finding("error after ten steps, MAML", say["maml 10"]),
-            Finding("error after one step, trained on all waves", say["pretrained 1"]),
-            Finding("error after ten steps, trained on all waves", say["pretrained 10"]),
+            Finding("error before any step, MAML", shown["maml 0"]),
+            Finding("error after ten steps, MAML", shown["maml 10"]),
+            Finding("error after one step, trained on all waves", shown["pretrained 1"]),
+            Finding("error after ten steps, trained on all waves", shown["pretrained 10"]),
             Finding("processor time of MAML", f"{seconds:.0f} s"),
         ],
         raw=measured,
     )  # fmt: skip
-    print(say)
+    print(shown)
 
 
 def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog="python -m benchmarks.studies.fewshot", description=__doc__)
-    found.add_argument("what", choices=(*EPISODES, "sinusoid"))
-    found.add_argument("--episodes", type=int, help="training episodes on Omniglot")
-    return found
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.studies.fewshot", description=__doc__)
+    arguments.add_argument("what", choices=(*EPISODES, "sinusoid"))
+    arguments.add_argument("--episodes", type=int, help="training episodes on Omniglot")
+    return arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

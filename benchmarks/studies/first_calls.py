@@ -75,7 +75,7 @@ def problem(entry: catalog.Entry, data: str) -> tuple[Any, Any, Any]:
 def measure_here(name: str, data: str) -> dict[str, float]:
     """Processor seconds of the first and the second fit and use in this process."""
     model, X, y = problem(catalog.entry(name), data)
-    found = {}
+    seconds = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for order in ("first", "second"):
@@ -85,23 +85,23 @@ def measure_here(name: str, data: str) -> dict[str, float]:
                 if hasattr(model, method):
                     getattr(model, method)(X)
                     break
-            found[order] = time.process_time() - began
-    return found
+            seconds[order] = time.process_time() - began
+    return seconds
 
 
 def measure(name: str, data: str) -> dict[str, Any]:
     """Cold, cached and warm in new processes."""
-    found: dict[str, Any] = {"model": name, "data": data}
+    row: dict[str, Any] = {"model": name, "data": data}
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "MARGIN_NUM_THREADS": str(THREADS.get(data, 1))}
         command = [sys.executable, "-m", "benchmarks.studies.first_calls", "--worker", name, data]
         for state in ("cold", "cached"):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if done.returncode:
-                return found | {"failed": done.stderr.strip().splitlines()[-1]}
+                return row | {"failed": done.stderr.strip().splitlines()[-1]}
             both = json.loads(done.stdout.splitlines()[-1])
-            found |= {state: both["first"], "warm": both["second"]}
-    return found
+            row |= {state: both["first"], "warm": both["second"]}
+    return row
 
 
 def store(runs: list[dict[str, Any]]) -> None:

@@ -43,7 +43,7 @@ def measured(name: str, seed: int) -> dict[str, Any]:
 
 
 def findings(kept: list[dict[str, Any]]) -> list[Finding]:
-    found = []
+    listed = []
     for name, (kind, _) in games(fast=False).items():
         rows = sorted((row for row in kept if row["game"] == name), key=lambda row: row["seed"])
         if not rows:
@@ -58,16 +58,16 @@ def findings(kept: list[dict[str, Any]]) -> list[Finding]:
         )
         goal = f"at least {GOALS[kind]:g} of {MODES[kind]} on average of {SEEDS} seeds" if name in JUDGED else ""
         reached = len(each) == SEEDS and bool(np.mean(each) >= GOALS[kind])
-        found.append(Finding(f"{kind}, {name}, 20 samples a mode", modes_reached, goal, reached if goal else None))
+        listed.append(Finding(f"{kind}, {name}, 20 samples a mode", modes_reached, goal, reached if goal else None))
         if goal:
             as_published = len(each) == SEEDS and any_sample >= GOALS[kind]
             counted = f"{any_sample:.1f} of {MODES[kind]} on average"
-            found.append(Finding(f"{kind}, {name}, counted as published: one sample", counted, goal, as_published))
+            listed.append(Finding(f"{kind}, {name}, counted as published: one sample", counted, goal, as_published))
         if name == "grid":
             published = f"more than {PUBLISHED_QUALITY:.0%} (VEEGAN, 24.6 modes)"
             sharp = len(each) == SEEDS and near > PUBLISHED_QUALITY
-            found.append(Finding("grid, samples within three deviations of a mode", f"{near:.0%}", published, sharp))
-    return found
+            listed.append(Finding("grid, samples within three deviations of a mode", f"{near:.0%}", published, sharp))
+    return listed
 
 
 def main() -> None:

@@ -180,12 +180,12 @@ FOLDS = Study(
 
 
 def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog="python -m benchmarks.studies.graphs", description=__doc__)
-    found.add_argument("what", choices=list(PUBLISHED))
-    found.add_argument("--seeds", type=int, default=10, help="seeds of a citation network")
-    found.add_argument("--folds", type=int, default=10, help="folds of ten that are measured")
-    found.add_argument("--again", action="store_true", help="forget what was measured before")
-    return found
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.studies.graphs", description=__doc__)
+    arguments.add_argument("what", choices=list(PUBLISHED))
+    arguments.add_argument("--seeds", type=int, default=10, help="seeds of a citation network")
+    arguments.add_argument("--folds", type=int, default=10, help="folds of ten that are measured")
+    arguments.add_argument("--again", action="store_true", help="forget what was measured before")
+    return arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -58,8 +58,8 @@ def cost(depth: int, batch: int) -> Row:
 def measure(depth: int, batch: int) -> Row:
     """The same in a process of its own, whose memory nothing else has touched."""
     command = [sys.executable, "-m", "benchmarks.studies.memory_and_time", "--case", str(depth), str(batch)]
-    found: Row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
-    return found
+    row: Row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+    return row
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
@@ -70,16 +70,16 @@ def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 def conclude(rows: Sequence[Row]) -> list[Finding]:
     by_batch = sorted((row["batch"], row) for row in rows if row["depth"] == FIXED_DEPTH)
     by_depth = sorted((row["depth"], row) for row in rows if row["batch"] == FIXED_BATCH)
-    found = []
+    findings = []
     for name, series in (("batch size", by_batch), ("depth", by_depth)):
         if len(series) < 3:
             continue
         xs, megabytes = [x for x, _ in series], [row["megabytes"] for _, row in series]
         per_unit, r = slope(xs, megabytes)
         text = ", ".join(f"{x}: {row['megabytes']:.0f} MB and {row['ms_per_image']:.2f} ms" for x, row in series)
-        found.append(Finding(f"memory of an update and time per image by {name}", text))
+        findings.append(Finding(f"memory of an update and time per image by {name}", text))
         unit = "image of the batch" if name == "batch size" else "layer"
-        found.append(
+        findings.append(
             Finding(
                 f"memory by {name}",
                 f"{per_unit:.2f} MB per {unit}, correlation {r:.4f}",
@@ -89,14 +89,14 @@ def conclude(rows: Sequence[Row]) -> list[Finding]:
         )
     if len(by_batch) >= 3:
         first, last = by_batch[0][1]["ms_per_image"], min(row["ms_per_image"] for _, row in by_batch)
-        found.append(
+        findings.append(
             Finding("time per image, smallest batch against the best", f"{first:.2f} ms against {last:.2f} ms")
         )
     if len(by_depth) >= 3:
         per_layer, r = slope([x for x, _ in by_depth], [row["ms_per_image"] for _, row in by_depth])
         text = f"{per_layer:.3f} ms per image and layer, correlation {r:.4f}"
-        found.append(Finding("time by depth", text, LINEAR, r > STRAIGHT))
-    return found
+        findings.append(Finding("time by depth", text, LINEAR, r > STRAIGHT))
+    return findings
 
 
 STUDY = Study(

@@ -61,17 +61,17 @@ def judge(run: Path, n: int | None) -> dict[str, Any]:
     """BLEU of greedy and of beam search on the test pairs, with examples."""
     model = margin.load(run / "model.safetensors")
     de, en = (sentences("test_2016_flickr", language)[:n] for language in ("de", "en"))
-    found: dict[str, Any] = {"pairs": len(de), "parameters": model.get_params()}
+    judged: dict[str, Any] = {"pairs": len(de), "parameters": model.get_params()}
     for width in (1, 4):
         began = time.process_time()
         translations = model.set_params(beam_width=width).predict(de).tolist()
-        found[f"beam {width}"] = {
+        judged[f"beam {width}"] = {
             "bleu": bleu(translations, en),
             "sacrebleu": reference_bleu(translations, en),
             "seconds": round(time.process_time() - began, 1),
             "examples": list(zip(de[:5], translations[:5], en[:5], strict=True)),
         }
-    return found
+    return judged
 
 
 def main() -> None:
@@ -85,9 +85,9 @@ def main() -> None:
         table(options.path)
         return
     torch.set_num_threads(1)
-    found = judge(options.path, options.pairs) | {"fit_seconds": options.seconds}
-    print(json.dumps(found, indent=1, default=str, ensure_ascii=False))
-    greedy, beam = found["beam 1"], found["beam 4"]
+    judged = judge(options.path, options.pairs) | {"fit_seconds": options.seconds}
+    print(json.dumps(judged, indent=1, default=str, ensure_ascii=False))
+    greedy, beam = judged["beam 1"], judged["beam 4"]
     sacrebleu = [beam["sacrebleu"], greedy["sacrebleu"]]
     apart = None if None in sacrebleu else max(abs(sacrebleu[0] - beam["bleu"]), abs(sacrebleu[1] - greedy["bleu"]))
     save_findings(
@@ -95,7 +95,7 @@ def main() -> None:
         "German to English on multi30k",
         protocol=(
             "Translator (encoder and decoder) fitted to the 29,000 training pairs through the command line; corpus "
-            f"BLEU on the first {found['pairs']} test pairs of 2016, case kept, tokens are words and single marks."
+            f"BLEU on the first {judged['pairs']} test pairs of 2016, case kept, tokens are words and single marks."
         ),
         command=f"{FIT}; python -m benchmarks.studies.multi30k judge RUN",
         findings=[
@@ -114,12 +114,12 @@ def main() -> None:
             ),
             Finding(
                 "processor time of the fit",
-                "not stored" if found["fit_seconds"] is None else f"{found['fit_seconds']:.0f} s on one thread",
+                "not stored" if judged["fit_seconds"] is None else f"{judged['fit_seconds']:.0f} s on one thread",
                 "at most 900 s",
-                None if found["fit_seconds"] is None else found["fit_seconds"] <= 900,
+                None if judged["fit_seconds"] is None else judged["fit_seconds"] <= 900,
             ),
         ],
-        raw=json.loads(json.dumps(found, default=str)),
+        raw=json.loads(json.dumps(judged, default=str)),
     )
 
 

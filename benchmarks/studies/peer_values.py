@@ -57,7 +57,7 @@ def captum_values() -> dict[str, Any]:
     net, x, target = pooled_network(weights), torch.from_numpy(images), torch.tensor(labels)
     positions = 4 * 3  # of the last maps
     cam = captum.LayerGradCam(net, net[3]).attribute(x, target=target) * positions
-    found = {
+    attributions_of = {
         "cam": cam[:, 0],
         "grad_cam": captum.LayerGradCam(net, net[3]).attribute(x, target=target, relu_attributions=True)[:, 0],
         "integrated_gradients": captum.IntegratedGradients(net).attribute(
@@ -68,7 +68,7 @@ def captum_values() -> dict[str, Any]:
         )[:, 0, ::2, :-1:2],
     }
     return {"weights": weights, "images": images.tolist(), "labels": labels,
-            "captum": {name: values.detach().numpy().tolist() for name, values in found.items()}}  # fmt: skip
+            "captum": {name: values.detach().numpy().tolist() for name, values in attributions_of.items()}}  # fmt: skip
 
 
 def our_maps(problem: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -79,13 +79,13 @@ def our_maps(problem: dict[str, Any]) -> dict[str, np.ndarray]:
 
     net, label = pooled_network(problem["weights"]), torch.tensor(problem["labels"])
     x = torch.tensor(problem["images"], dtype=torch.float64)
-    found = {
+    maps = {
         "cam": class_activation_map(net[:4](x), net[6].weight, label),
         "grad_cam": grad_cam(net, net[3], x, label),
         "integrated_gradients": integrated_gradients(net, x, label, baseline=0.2, steps=32),
         "occlusion": occlusion(net, x, label, size=2, value=0.5),
     }
-    return {name: values.detach().numpy() for name, values in found.items()}
+    return {name: values.detach().numpy() for name, values in maps.items()}
 
 
 def interacting(rows: np.ndarray) -> np.ndarray:
@@ -126,8 +126,8 @@ def _trees_of(model: Any) -> list[dict[str, Any]]:
 def _for_shap(tree: dict[str, Any]) -> dict[str, np.ndarray]:
     names = {"children_left": "left", "children_right": "right", "features": "feature", "thresholds": "threshold",
              "values": "value", "node_sample_weight": "weight"}  # fmt: skip
-    found = {theirs: np.array(tree[ours]) for theirs, ours in names.items()}
-    return found | {"children_default": found["children_left"].copy(), "base_offset": 0.0}
+    arrays = {theirs: np.array(tree[ours]) for theirs, ours in names.items()}
+    return arrays | {"children_default": arrays["children_left"].copy(), "base_offset": 0.0}
 
 
 def our_shapley(problem: dict[str, Any]) -> dict[str, Any]:
@@ -144,9 +144,9 @@ def our_shapley(problem: dict[str, Any]) -> dict[str, Any]:
 def full_tree(stored: dict[str, Any]) -> Any:
     """The arrays of a tree of numbers without missing values."""
     n = len(stored["feature"])
-    found: dict[str, Any] = {name: np.array(stored[name], dtype=np.int32) for name in ("feature", "left", "right")}
-    found |= {name: np.array(stored[name], dtype=np.float64) for name in ("threshold", "value", "weight")}
-    return found | {"missing_left": np.ones(n, dtype=bool), "category_row": np.full(n, -1, dtype=np.int32),
+    tree: dict[str, Any] = {name: np.array(stored[name], dtype=np.int32) for name in ("feature", "left", "right")}
+    tree |= {name: np.array(stored[name], dtype=np.float64) for name in ("threshold", "value", "weight")}
+    return tree | {"missing_left": np.ones(n, dtype=bool), "category_row": np.full(n, -1, dtype=np.int32),
                     "category_set": np.zeros((0, 32), dtype=np.uint8)}  # fmt: skip
 
 
@@ -155,11 +155,11 @@ def attributions() -> None:
     _write(TESTS / "interpretation" / "peer_values.json", {"maps": maps, "shapley": values}, ("captum", "shap"))
     ours, theirs = our_maps(maps), maps["captum"]
     findings = [_close(f"{name} against captum", ours[name], theirs[name], 1e-5) for name in ours]
-    shapley, wanted = our_shapley(values), values["shap"]
+    shapley, of_shap = our_shapley(values), values["shap"]
     findings += [
-        _close("kernel Shapley values against shap (all coalitions)", shapley["kernel"], wanted["kernel"], 1e-8),
-        _close("tree Shapley values against shap, one tree", shapley["tree"][0], wanted["tree"][0], 1e-8),
-        _close("tree Shapley values against shap, a forest", shapley["tree"][1], wanted["tree"][1], 1e-8),
+        _close("kernel Shapley values against shap (all coalitions)", shapley["kernel"], of_shap["kernel"], 1e-8),
+        _close("tree Shapley values against shap, one tree", shapley["tree"][0], of_shap["tree"][0], 1e-8),
+        _close("tree Shapley values against shap, a forest", shapley["tree"][1], of_shap["tree"][1], 1e-8),
     ]
     save_findings(
         "attributions",
@@ -220,12 +220,12 @@ def pycocotools_values(scenes: list[dict[str, Any]]) -> dict[str, float]:
         judge.evaluate()
         judge.accumulate()
         judge.summarize()
-        found = {"coco": judge.stats[0], "at_0.5": judge.stats[1], "at_0.75": judge.stats[2]}
+        precisions = {"coco": judge.stats[0], "at_0.5": judge.stats[1], "at_0.75": judge.stats[2]}
         judge.params.iouThrs, judge.params.recThrs = np.array([0.5]), np.linspace(0, 1, 11)
         judge.evaluate()
         judge.accumulate()
-        found["eleven_levels_at_0.5"] = judge.eval["precision"][0, :, :, 0, -1].mean()
-    return {name: float(value) for name, value in found.items()}
+        precisions["eleven_levels_at_0.5"] = judge.eval["precision"][0, :, :, 0, -1].mean()
+    return {name: float(value) for name, value in precisions.items()}
 
 
 def our_precisions(scenes: list[dict[str, Any]]) -> dict[str, float]:
@@ -234,12 +234,12 @@ def our_precisions(scenes: list[dict[str, Any]]) -> dict[str, float]:
     from margin.detection.average_precision import average_precision, coco_map, mean_average_precision, precision_recall
 
     truth = [Boxes(np.array(s["boxes"]), np.array(s["labels"])) for s in scenes]
-    found = [Boxes(np.array(s["found"]), np.array(s["found_labels"]), np.array(s["scores"])) for s in scenes]
-    eleven = [average_precision(*precision_recall(truth, found, k, 0.5, "coco"), "voc07") for k in range(3)]
+    detected = [Boxes(np.array(s["found"]), np.array(s["found_labels"]), np.array(s["scores"])) for s in scenes]
+    eleven = [average_precision(*precision_recall(truth, detected, k, 0.5, "coco"), "voc07") for k in range(3)]
     return {
-        "coco": coco_map(truth, found),
-        "at_0.5": mean_average_precision(truth, found, 0.5, "coco"),
-        "at_0.75": mean_average_precision(truth, found, 0.75, "coco"),
+        "coco": coco_map(truth, detected),
+        "at_0.5": mean_average_precision(truth, detected, 0.5, "coco"),
+        "at_0.75": mean_average_precision(truth, detected, 0.75, "coco"),
         "eleven_levels_at_0.5": float(np.mean(eleven)),
     }
 
@@ -271,9 +271,9 @@ def _write(path: Path, content: dict[str, Any], peers: Sequence[str]) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    found.add_argument("what", choices=WHAT)
-    return found
+    arguments = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    arguments.add_argument("what", choices=WHAT)
+    return arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

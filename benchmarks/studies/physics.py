@@ -222,13 +222,13 @@ def chosen(curve: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def findings(raw: dict[str, Any]) -> list[Finding]:
-    found = []
+    listed = []
     ours, theirs = raw.get("margin", []), raw.get("deepxde", [])
     if ours:
         few, last = ours[:FEW][-1], chosen(ours)
         measured = [f"{row['error']:.1e} after {row['cpu_seconds']:.0f} s" for row in (few, last)]
         tail = sorted(row["error"] for row in ours if "held_out" in row)
-        found += [
+        listed += [
             Finding(
                 "relative L2 error from 100 known values", measured[0], f"{PUBLISHED:.1e}", few["error"] <= PUBLISHED
             ),
@@ -236,7 +236,7 @@ def findings(raw: dict[str, Any]) -> list[Finding]:
         ]
         if tail:
             text = f"{tail[0]:.1e} to {tail[-1]:.1e}, median {float(np.median(tail)):.1e}"
-            found.append(Finding(f"errors of the {len(tail)} rounds with the whole edge", text))
+            listed.append(Finding(f"errors of the {len(tail)} rounds with the whole edge", text))
     if ours and theirs:
         mine, other = first_below(ours, PUBLISHED), first_below(theirs, PUBLISHED)
         last = theirs[-1]
@@ -248,12 +248,12 @@ def findings(raw: dict[str, Any]) -> list[Finding]:
         held = mine is not None and (other or last["cpu_seconds"]) >= 2 * mine
         text = f"{f'{mine:.0f} s' if mine else 'not reached'}; {against}"
         what = "processor time to the published error, ours and deepxde"
-        found.append(Finding(what, text, "ours 2 times sooner", held))
+        listed.append(Finding(what, text, "ours 2 times sooner", held))
     if "inverse" in raw:
         for name, row in raw["inverse"].items():
             what = f"inverse problem, {name}: {row['found']:.6f} for {row['true']:.6f}"
-            found.append(Finding(what, f"off by {row['error']:.3%}", "below 1 %", row["error"] < 0.01))
-    return found
+            listed.append(Finding(what, f"off by {row['error']:.3%}", "below 1 %", row["error"] < 0.01))
+    return listed
 
 
 def run_inverse(steps: int = 60) -> None:
@@ -287,11 +287,11 @@ def run_inverse(steps: int = 60) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog="python -m benchmarks.studies.physics", description=__doc__)
-    found.add_argument("what", choices=("burgers", "deepxde", "inverse"))
-    found.add_argument("--seconds", type=float, default=300.0, help="processor time after which a run is left")
-    found.add_argument("--run", type=Path, default=Path("runs/burgers"), help="folder from which ours goes on")
-    return found
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks.studies.physics", description=__doc__)
+    arguments.add_argument("what", choices=("burgers", "deepxde", "inverse"))
+    arguments.add_argument("--seconds", type=float, default=300.0, help="processor time after which a run is left")
+    arguments.add_argument("--run", type=Path, default=Path("runs/burgers"), help="folder from which ours goes on")
+    return arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -165,21 +165,21 @@ def difference(runs: list[Run]) -> dict[str, Any]:
 
 def failures(runs: list[Run]) -> list[Finding]:
     """Tables that ours or theirs refused; what ours refuses and theirs takes is a miss."""
-    found: dict[tuple[str, str, str], str] = {}
+    errors: dict[tuple[str, str, str], str] = {}
     for run in runs:
         for who in ("ours", "theirs"):
             if f"{who}_failed" in run:
-                found[run["table"], run["model"], who] = run[f"{who}_failed"]
-    both = {(name, model) for name, model, who in found if who == "theirs"}
+                errors[run["table"], run["model"], who] = run[f"{who}_failed"]
+    both = {(name, model) for name, model, who in errors if who == "theirs"}
     return [
         Finding(f"{model} on {name}", f"{who} failed: {error}", "", (name, model) in both if who == "ours" else None)
-        for (name, model, who), error in found.items()
+        for (name, model, who), error in errors.items()
     ]
 
 
 def findings(rows: list[dict[str, Any]]) -> list[Finding]:
     """One line per model: on how many tables better, even, worse, and by how much where worse."""
-    found = []
+    listed = []
     for model in sorted({row["model"] for row in rows}):
         mine = [row for row in rows if row["model"] == model]
         worse = [row for row in mine if row["worse"]]
@@ -192,8 +192,8 @@ def findings(rows: list[dict[str, Any]]) -> list[Finding]:
         )
         ratio = float(np.exp(np.mean([np.log(row["time_ratio"]) for row in mine])))
         summary += f"; their time / ours {ratio:.2f}"
-        found.append(Finding(model, summary, "on no table worse beyond the interval", not worse))
-    return found
+        listed.append(Finding(model, summary, "on no table worse beyond the interval", not worse))
+    return listed
 
 
 def store(runs: list[Run]) -> None:

@@ -61,7 +61,7 @@ def measure(table: str, seed: int) -> Row:
 
 
 def conclude(rows: Sequence[Row]) -> list[Finding]:
-    found = []
+    findings = []
     for ours, theirs in PAIRS:
         results = {}
         for name in TABLES:
@@ -83,8 +83,8 @@ def conclude(rows: Sequence[Row]) -> list[Finding]:
         )
         goal = f"mean loss not above that of {theirs} on most of ten tables, none worse beyond its interval"
         reached = len(results) == len(TABLES) and worse == 0 and 2 * wins >= len(results)
-        found.append(Finding(f"{ours} / {theirs}, loss (time ratio)", summary, goal, reached))
-    return found
+        findings.append(Finding(f"{ours} / {theirs}, loss (time ratio)", summary, goal, reached))
+    return findings
 
 
 STUDY = Study(

@@ -93,14 +93,14 @@ def ways(digits: Digits, seed: int) -> dict[str, Iterator[Judge]]:
 
 def clocked(looks: Iterator[Judge]) -> Row:
     """Processor time until the goal; the clock stands still while the held-out digits are judged."""
-    seconds, found, began = 0.0, [], time.process_time()
+    seconds, accuracies, began = 0.0, [], time.process_time()
     for judge in looks:
         seconds += time.process_time() - began
-        found.append(round(judge(), 4))
+        accuracies.append(round(judge(), 4))
         began = time.process_time()
-        if found[-1] >= GOAL:
+        if accuracies[-1] >= GOAL:
             break
-    return {"reached": found[-1] >= GOAL, "looks": found, "cpu_seconds": round(seconds, 2)}
+    return {"reached": accuracies[-1] >= GOAL, "looks": accuracies, "cpu_seconds": round(seconds, 2)}
 
 
 def measure(way: str, seed: int) -> Row:
@@ -129,7 +129,7 @@ def described(runs: Sequence[Row]) -> str:
 def conclude(rows: Sequence[Row]) -> list[Finding]:
     """Where the plain loop did not reach the goal, the time it spent makes the ratio a lower bound, and it says so."""
     plain = of(rows, PLAIN)
-    found = [Finding(f"{PLAIN}: processor time to 99.0 %", described(list(plain.values())))] if plain else []
+    findings = [Finding(f"{PLAIN}: processor time to 99.0 %", described(list(plain.values())))] if plain else []
     for way in (SAME, RECIPE):
         ours = of(rows, way)
         seeds = sorted(ours.keys() & plain.keys())
@@ -140,17 +140,17 @@ def conclude(rows: Sequence[Row]) -> list[Finding]:
         if everyone:
             bound = {seed: "" if plain[seed]["reached"] else "more than " for seed in seeds}
             each = ", ".join(f"{bound[seed]}{ratio:.2f}" for seed, ratio in ratios.items())
-            whole = "at least " if any(bound.values()) else ""
-            text += f"; {whole}{np.mean(list(ratios.values())):.2f} times as fast as the plain loop ({each} by seed)"
+            at_least = "at least " if any(bound.values()) else ""
+            text += f"; {at_least}{np.mean(list(ratios.values())):.2f} times as fast as the plain loop ({each} by seed)"
         what = f"{way}: processor time to 99.0 %"
         if way == SAME:  # says what the loop alone is worth: convolutions take the time
             passes = {seed: plain[seed]["cpu_seconds"] / len(plain[seed]["looks"]) for seed in seeds}
             speed = np.mean([passes[seed] * len(ours[seed]["looks"]) / ours[seed]["cpu_seconds"] for seed in seeds])
-            found.append(Finding(what, f"{text}; passes {speed:.2f} times as fast"))
+            findings.append(Finding(what, f"{text}; passes {speed:.2f} times as fast"))
             continue
         reached = len(seeds) >= SEEDS and everyone and float(np.mean(list(ratios.values()))) >= 2
-        found.append(Finding(what, text, "2 times as fast", reached))
-    return found
+        findings.append(Finding(what, text, "2 times as fast", reached))
+    return findings
 
 
 STUDY = Study(

@@ -37,7 +37,7 @@ def networks(size: str) -> dict[str, tuple[Any, dict[str, Any]]]:
     )  # fmt: skip
     bert = peer.BertConfig(vocab_size=vocabulary, max_position_embeddings=16, **common)
     vit = peer.ViTConfig(image_size=8, patch_size=4, num_channels=3, num_labels=5, **common)
-    found = {
+    built = {
         "gpt2": (peer.GPT2LMHeadModel(gpt2), {"input_ids": ids}),
         "bert": (peer.BertForPreTraining(bert), {"input_ids": ids, "token_type_ids": (ids > vocabulary // 2).long()}),
         "vit": (
@@ -45,14 +45,14 @@ def networks(size: str) -> dict[str, tuple[Any, dict[str, Any]]]:
             {"pixel_values": torch.randn(2, 3, 8, 8, generator=drawn)},
         ),
     }
-    for network, _ in found.values():
+    for network, _ in built.values():
         network.eval()
         with torch.no_grad():
             for parameter in network.parameters():
                 parameter.copy_(
                     torch.randn(parameter.shape, generator=drawn) * 0.8 / width**0.5 + (parameter.mean() > 0.9)
                 )
-    return found
+    return built
 
 
 def theirs(network: Any, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
@@ -81,7 +81,7 @@ def difference(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> float:
 
 def compare(size: str, references: Path | None) -> dict[str, dict[str, float]]:
     """The largest difference of any score, read by us and read by transformers from what we wrote."""
-    found = {}
+    differences = {}
     for kind, (network, inputs) in networks(size).items():
         with tempfile.TemporaryDirectory() as scratch:
             folder = references / kind if references else Path(scratch) / kind
@@ -90,7 +90,7 @@ def compare(size: str, references: Path | None) -> dict[str, dict[str, float]]:
             expected = theirs(network, inputs)
             ways = ((theirs, network), (ours, mine))
             again = type(network).from_pretrained(save_transformers(mine, Path(scratch) / "written")).eval()
-            found[kind] = {
+            differences[kind] = {
                 "scores up to": max(float(value.abs().max()) for value in expected.values()),
                 "read": difference(expected, ours(mine, inputs)),
                 "written": difference(expected, theirs(again, inputs)),
@@ -101,7 +101,7 @@ def compare(size: str, references: Path | None) -> dict[str, dict[str, float]]:
                 content = {"inputs": {k: v.tolist() for k, v in inputs.items()}}
                 content |= {"outputs": {k: v.tolist() for k, v in expected.items()}}
                 (folder / "scores.json").write_text(json.dumps(content) + "\n", encoding="utf-8")
-    return found
+    return differences
 
 
 def main() -> None:

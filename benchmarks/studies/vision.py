@@ -50,11 +50,11 @@ def of(rows: Sequence[Row], network: str, what: str) -> list[float]:
 
 
 def lenet_findings(rows: Sequence[Row]) -> list[Finding]:
-    found = []
+    findings = []
     for network in dict.fromkeys(row["network"] for row in rows):
         errors = of(rows, network, "test_error")
         seconds = np.mean(of(rows, network, "cpu_seconds"))
-        found.append(
+        findings.append(
             Finding(
                 f"{network}, test error",
                 f"{percent(errors)}, {min(errors):.2%} to {max(errors):.2%}, {seconds:.0f} s of processor time each",
@@ -62,7 +62,7 @@ def lenet_findings(rows: Sequence[Row]) -> list[Finding]:
                 len(errors) >= 5 and float(np.mean(errors)) <= LENET_GOAL,
             )
         )
-    return found
+    return findings
 
 
 def residual_findings(rows: Sequence[Row]) -> list[Finding]:
@@ -72,7 +72,7 @@ def residual_findings(rows: Sequence[Row]) -> list[Finding]:
     n = min(map(len, losses.values()))
     if n == 0:
         return []
-    found = []
+    findings = []
     for kind, goal in (
         ("plain", "the deeper one is worse, in every seed"),
         ("resnet", "the deeper one is not worse, on average"),
@@ -80,9 +80,9 @@ def residual_findings(rows: Sequence[Row]) -> list[Finding]:
         shallow, deep = (np.array(losses[f"{kind}-{depth}"][:n]) for depth in (20, 56))
         reached = bool((deep > shallow).all()) if kind == "plain" else bool(deep.mean() <= shallow.mean())
         pairs = ", ".join(f"{a:.4f} -> {b:.4f}" for a, b in zip(shallow, deep))
-        found.append(Finding(f"training loss, {kind}-20 -> {kind}-56, by seed", pairs, goal, reached))
+        findings.append(Finding(f"training loss, {kind}-20 -> {kind}-56, by seed", pairs, goal, reached))
     errors = ", ".join(f"{name} {np.mean(of(rows, name, 'test_error')):.2%}" for name in networks)
-    return [*found, Finding("mean test error", errors)]
+    return [*findings, Finding("mean test error", errors)]
 
 
 STUDIES = {

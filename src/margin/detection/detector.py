@@ -101,10 +101,10 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     learning_rate: str = parameter(
         "cosine",
         Choice(*LEARNING_RATES, search=False),
-        "How the learning rate goes on from learning_rate_init.",
+        "Schedule of the learning rate, which starts at learning_rate_init.",
     )
     learning_rate_init: float = parameter(
-        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     clip_norm: float | None = default(5.0)
     max_iter: int = default(20, "Most epochs.")

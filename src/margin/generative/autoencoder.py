@@ -90,7 +90,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
         "Units (channels with image_shape) of each hidden layer of the encoder; the decoder has them in reverse.",
     )
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
     code_activation: str = parameter("identity", Choice(*ACTIVATIONS), "Function of the units of the code.")
     out_activation: str = parameter(
         "identity", Choice("identity", "logistic"), "Function of the output; 'logistic' takes entries in [0, 1]."

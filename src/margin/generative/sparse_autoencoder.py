@@ -87,11 +87,11 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
         4.0, Number(above=0, search=(1.0, 16.0), log=True), "Directions for every column; rounded up to an integer."
     )
     _: KW_ONLY
-    l1: float = parameter(1.0, Number(low=0, search=(0.1, 4.0), log=True), "Weight of the sum of a code.")
+    l1: float = parameter(1.0, Number(low=0, search=(0.1, 4.0), log=True), "Weight of the L1 norm of a code.")
     alpha: float = default(0.0)
     learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
-        0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Initial learning rate of the schedule."
     )
     batch_size: int | str = default(64)
     max_iter: int = default(100, "Most epochs.")

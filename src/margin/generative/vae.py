@@ -62,7 +62,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         (256,), LAYER_SIZES, "Units of each hidden layer of the encoder; the decoder has them in reverse."
     )
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
     latent: str = parameter(
         "normal",
         Choice(*LATENTS),

@@ -78,7 +78,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         "(height, width) or (height, width, channels) of a row, for encoder.",
     )
     n_components: int = parameter(32, Integer(low=1), "Coordinates of the embedding.")
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
     inner_rate: float = parameter(0.1, Number(above=0), "Learning rate of the inner loop.")
     inner_steps: int = parameter(
         1, Integer(low=1, high=1_000), "Steps of the inner loop in training; at least 3 for 'reptile'."

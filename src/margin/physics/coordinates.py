@@ -71,11 +71,11 @@ class CoordinateNetwork(NeuralEstimator):
 
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
     n_waves: int = parameter(32, Integer(low=1), "Random waves that the coordinates are turned into.")
     frequency: float = parameter(1.0, Number(above=0), "Deviation of the waves' frequencies, in periods per unit.")
-    learning_rate_init: float = parameter(0.01, Number(above=0), "Full learning rate, from which the schedule goes on.")
-    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "How the learning rate goes on.")
+    learning_rate_init: float = parameter(0.01, Number(above=0), "Initial learning rate of the schedule.")
+    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "Schedule of the learning rate.")
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:

@@ -135,7 +135,7 @@ class NeuralODE(NeuralEstimator):
 
     hidden_layer_sizes: Sequence[int] | int = parameter((32,), LAYER_SIZES, "Units of each hidden layer of the slope.")
     _: KW_ONLY
-    activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
     interval: float = parameter(1.0, Number(above=0), "Time between two rows of a trajectory.")
     window: int = parameter(5, Integer(low=1), "Intervals that a training window covers.")
     steps: int = parameter(2, Integer(low=1, high=1_000), "Steps of the solver per interval.")
@@ -147,7 +147,7 @@ class NeuralODE(NeuralEstimator):
         Choice("lbfgs", *OPTIMIZERS),
         "Optimizer; 'lbfgs' takes all windows at every step.",
     )
-    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "How the learning rate goes on.")
+    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "Schedule of the learning rate.")
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:

@@ -80,7 +80,7 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         "'pca' if it reduces the dimension, else 'identity'. Where classes give too few directions, principal "
         "ones follow.",
     )
-    warm_start: bool = parameter(False, Flag(), "Whether fit goes on from the map of the last fit.")
+    warm_start: bool = parameter(False, Flag(), "Whether fit continues from the map of the last fit.")
     max_iter: int = parameter(50, Integer(low=1), "Most iterations of L-BFGS.")
     tol: float = parameter(1e-5, Number(low=0), "Gradient at which it ends.")
     callback: Any = parameter(

@@ -92,10 +92,10 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     learning_rate: str = parameter(
         "cosine",
         Choice(*LEARNING_RATES, search=False),
-        "How the learning rate goes on from learning_rate_init.",
+        "Schedule of the learning rate, which starts at learning_rate_init.",
     )
     learning_rate_init: float = parameter(
-        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     max_iter: int = default(30, "Most epochs.")
 

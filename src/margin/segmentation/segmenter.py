@@ -59,10 +59,10 @@ class Segmenter(ImageParameters, NeuralEstimator):
     learning_rate: str = parameter(
         "cosine",
         Choice(*LEARNING_RATES, search=False),
-        "How the learning rate goes on from learning_rate_init.",
+        "Schedule of the learning rate, which starts at learning_rate_init.",
     )
     learning_rate_init: float = parameter(
-        0.005, Number(above=0, search=(1e-4, 2e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.005, Number(above=0, search=(1e-4, 2e-2), log=True), "Initial learning rate of the schedule."
     )
     max_iter: int = default(20, "Most epochs.")
 

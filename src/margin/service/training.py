@@ -55,12 +55,7 @@ def fit(
     _refuse_wrong_task(entry, source)
     if entry.task == "forecasting":
         source = in_time(source)
-    if source.image_shape is not None and getattr(estimator, "image_shape", ...) is None:
-        estimator.set_params(image_shape=tuple(source.image_shape))
-    if prepare and entry.data == "text":
-        raise BadRequest(f"fit: --prepare acts on columns of tables; {entry.name} takes texts.")
-    prepares = source.needs_preparation if prepare is None else prepare
-    model = behind(preparation(source, entry.takes), estimator) if prepares else estimator
+    model = _for_source(estimator, entry, source, prepare)
     identity = {
         "kind": "fit",
         "model": entry.name,
@@ -94,6 +89,16 @@ def fit(
         "records": len(metrics),
         "last": metrics[-1] if metrics else {},
     }
+
+
+def _for_source(estimator: Any, entry: catalog.Entry, source: Source, prepare: bool | None) -> Any:
+    """The estimator with the shape of the images, behind the preparation of its columns where they need one."""
+    if source.image_shape is not None and getattr(estimator, "image_shape", ...) is None:
+        estimator.set_params(image_shape=tuple(source.image_shape))
+    if prepare and entry.data == "text":
+        raise BadRequest(f"fit: --prepare acts on columns of tables; {entry.name} takes texts.")
+    prepares = source.needs_preparation if prepare is None else prepare
+    return behind(preparation(source, entry.takes), estimator) if prepares else estimator
 
 
 def _pairs(entry: catalog.Entry, source: Source) -> tuple[Any, Any]:

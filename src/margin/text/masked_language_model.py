@@ -70,7 +70,9 @@ class MaskedLanguageModel(
         False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
     )
     position: str = parameter("learned", Choice(*POSITIONS), "How the network knows the order of tokens.")
-    activation: str = parameter("gelu", Choice("gelu", "relu", "silu", "relu_squared"), "Function of the hidden units.")
+    activation: str = parameter(
+        "gelu", Choice("gelu", "relu", "silu", "relu_squared"), "Activation function of the hidden units."
+    )
     batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")
     max_iter: int = default(30)
 

@@ -59,7 +59,7 @@ class TextNetworkEstimator(NeuralEstimator):
     )
     learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
-        0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Initial learning rate of the schedule."
     )
     max_iter: int = default(5, "Most epochs.")
     clip_norm: float | None = default(1.0)

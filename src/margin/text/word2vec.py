@@ -43,7 +43,9 @@ class Word2Vec(WordVectorModel):
     vector_size: int = parameter(100, Integer(low=1, search=(20, 300), log=True), "Length of the vectors.")
     _: KW_ONLY
     mode: str = parameter(
-        "skipgram", Choice("skipgram", "cbow"), "Whether a word tells its neighbors or their mean tells the word."
+        "skipgram",
+        Choice("skipgram", "cbow"),
+        "Whether a word predicts its neighbors (skipgram), or the mean of their vectors the word (cbow).",
     )
     objective: str = parameter(
         "negative-sampling",

@@ -123,7 +123,7 @@ class DiffusionModel(NeuralEstimator):
     alpha: float = default(0.0)
     learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
-        2e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+        2e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     weight_average: float | None = default(
         0.995, "Decay of an exponential average of the weights, which then denoises; None: the last weights do."

@@ -127,7 +127,7 @@ class GAN(NeuralEstimator):
         "How the learning rates go on from learning_rate_init over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
-        3e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+        3e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     weight_average: float | None = parameter(
         0.99,

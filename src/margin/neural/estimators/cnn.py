@@ -32,7 +32,7 @@ class CNNEstimator(ImageEstimator):
     width: float = parameter(
         1.0, Number(above=0), "Factor on the channels and units of a named network; a list of layers has its own."
     )
-    activation: str = parameter("relu", Choice(*ACTIVATIONS, search=False), "Function of the hidden units.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS, search=False), "Activation function of the hidden units.")
     pooling: str = parameter(
         "max",
         Choice("max", "avg"),

@@ -57,11 +57,11 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
     learning_rate: str = parameter(
         "cosine",
         Choice(*LEARNING_RATES, search=False),
-        "How the learning rate goes on from learning_rate_init; all but 'constant', 'invscaling' and 'adaptive' fall "
-        "over max_iter epochs.",
+        "Schedule of the learning rate, which starts at learning_rate_init; all but 'constant', 'invscaling' and "
+        "'adaptive' fall over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
-        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     max_iter: int = default(20, "Most epochs.")
 

@@ -53,7 +53,7 @@ class MLPEstimator(NeuralEstimator):
     """A perceptron with the face of an estimator; a subclass says what its outputs and its loss are."""
 
     hidden_layer_sizes: Sequence[int] | int = parameter((100,), LAYER_SIZES, "Units of each hidden layer.")
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
     _: KW_ONLY
     solver: str = parameter(
         "adam",

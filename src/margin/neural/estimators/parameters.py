@@ -53,11 +53,11 @@ class TrainingParameters(Declared):
     learning_rate: str = parameter(
         "constant",
         Choice(*LEARNING_RATES),
-        "How the learning rate goes on from learning_rate_init: 'invscaling' divides it by a power of the rows seen, "
-        "'adaptive' by 5 whenever the loss has stopped falling; the others fall over max_iter epochs.",
+        "Schedule of the learning rate, which starts at learning_rate_init: 'invscaling' divides it by a power of the "
+        "rows seen, 'adaptive' by 5 whenever the loss has stopped falling; the others fall over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
-        0.001, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.001, Number(above=0, search=(1e-4, 3e-2), log=True), "Initial learning rate of the schedule."
     )
     power_t: float = parameter(0.5, Number(low=0), "Exponent of the 'invscaling' learning rate.")
     max_iter: int = parameter(200, Integer(low=1), "Most epochs, or iterations of 'lbfgs'.")
@@ -94,7 +94,7 @@ class TrainingParameters(Declared):
         "training loss counts, and only if the learning rate does not fall by itself.",
     )
     tol: float = parameter(1e-4, Number(low=0), "Smallest fall of the loss that counts as a gain; gradient of 'lbfgs'.")
-    warm_start: bool = parameter(False, Flag(), "Whether fit goes on from the weights of the last fit.")
+    warm_start: bool = parameter(False, Flag(), "Whether fit continues from the weights of the last fit.")
     record_steps: int | None = parameter(
         50, Optional(Integer(low=1)), "Updates between two records inside an epoch; None: records at its end only."
     )

@@ -57,7 +57,7 @@ class SequenceEstimator(NeuralEstimator):
     batch_size: int | str = default(32, "Series per update; 'auto' is up to 200.")
     max_iter: int = default(50, "Most epochs.")
     learning_rate_init: float = parameter(
-        0.003, Number(above=0, search=(3e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.003, Number(above=0, search=(3e-4, 3e-2), log=True), "Initial learning rate of the schedule."
     )
     clip_norm: float | None = default(
         1.0, "Bound on the Euclidean norm of the whole gradient, which can explode over time."

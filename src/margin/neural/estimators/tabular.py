@@ -49,7 +49,7 @@ class TabularNetEstimator(NeuralEstimator):
     )
     _: KW_ONLY
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
-    activation: str = parameter("silu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    activation: str = parameter("silu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
     solver: str = default("adam", "Optimizer.")
     alpha: float = parameter(
         0.0, Number(low=0, search=(1e-5, 1.0), log=True), "Strength of the L2 penalty on the weights."

@@ -59,7 +59,7 @@ class TransformerTraining(TrainingParameters):
     )
     learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
-        0.004, Number(above=0, search=(3e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.004, Number(above=0, search=(3e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     warmup: float = default(0.05, "Fraction of all updates in which the rate rises.")
     beta_2: float = default(0.99)

@@ -8,7 +8,7 @@ __all__ = ["reduce", "same_shape"]
 
 
 def reduce(name: str, values: Tensor, reduction: str) -> Tensor:
-    """``values`` as they are ("none"), their "sum" or their "mean"; ``name`` is the loss that an error names.
+    """``values`` by ``reduction``: as they are ("none"), their "sum" or their "mean"; an error names the loss ``name``.
 
     >>> import torch
     >>> [reduce("loss", torch.tensor([1.0, 3.0]), how).tolist() for how in ("none", "sum", "mean")]

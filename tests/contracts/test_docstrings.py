@@ -1,0 +1,70 @@
+"""Parameters sections name what a function takes: all of it, and nothing else."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+
+import pytest
+
+import margin
+
+# Libraries of functions, whose every public one says what each of its parameters is, in a section or in a sentence.
+COMPLETE = (
+    "margin.metrics",
+    "margin.optimize",
+    "margin.foundations.statistics",
+    "margin.foundations.transport",
+    "margin.foundations.information",
+    "margin.neural.losses",
+    "margin.data.splits",
+    "margin.data.folds",
+    "margin.segmentation",
+)
+WITHOUT_FUNCTIONS = ("margin.claims", "margin.experiments", "margin.cli", "margin.atlas")
+
+
+def packages():
+    for module in pkgutil.walk_packages(margin.__path__, "margin."):
+        if module.ispkg and not module.name.startswith(WITHOUT_FUNCTIONS):
+            yield module.name
+
+
+def public_functions():
+    """Functions that a package names in its ``__all__``, each once."""
+    seen = {}
+    for name in packages():
+        package = importlib.import_module(name)
+        for member in getattr(package, "__all__", ()):
+            value = getattr(package, member)
+            if inspect.isfunction(value):
+                seen.setdefault(f"{value.__module__}.{value.__name__}", value)
+    return seen
+
+
+def parameters_section(docstring):
+    """Names of the Parameters section, and whether it leaves others to another function; None without a section."""
+    found = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", docstring, re.MULTILINE | re.DOTALL)
+    if found is None:
+        return None
+    heads = re.findall(r"^(\*{0,2}\w[\w, *]*?)(?: : .*)?$", found[1], re.MULTILINE)
+    return [name.strip() for head in heads for name in head.split(",")], "The others are those of" in found[1]
+
+
+FUNCTIONS = public_functions()
+
+
+@pytest.mark.parametrize("path", sorted(FUNCTIONS))
+def test_parameters_sections_agree_with_the_signature(path):
+    function = FUNCTIONS[path]
+    docstring = inspect.getdoc(function) or ""
+    section = parameters_section(docstring)
+    if section is None:
+        silent = [name for name in inspect.signature(function).parameters if not re.search(rf"\b{name}\b", docstring)]
+        assert not (path.startswith(COMPLETE) and silent), f"nothing is said about {silent}"
+        return
+    named, others_elsewhere = section
+    marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    takes = [marks.get(p.kind, "") + name for name, p in inspect.signature(function).parameters.items()]
+    assert set(named) <= set(takes), set(named) - set(takes)
+    assert others_elsewhere or set(takes) <= set(named), set(takes) - set(named)
