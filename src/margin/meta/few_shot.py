@@ -95,7 +95,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float32)
+        X, y = validate_data(self, X, y, dtype=np.float32, order="C")
         check_classes(y)
         self.classes_, codes = encode_classes(y)
         sizes = (int(self.ways), int(self.shots), int(self.queries))
@@ -248,7 +248,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         return self._ready_module()
 
     def _tensor(self, X: Any) -> Tensor:
-        X = validate_data(self, X, dtype=np.float32, reset=False)
+        X = validate_data(self, X, dtype=np.float32, order="C", reset=False)
         return torch.from_numpy(np.ascontiguousarray(Scaling(self.center_, self.scale_).apply(X)))
 
     def _described(self, n_features: int, n_outputs: int) -> dict[str, Any]:
