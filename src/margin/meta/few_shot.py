@@ -96,7 +96,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         X = within_float32("FewShotLearner", "X", X)
         check_classes(y)
         self.classes_, codes = encode_classes(y)
@@ -250,7 +250,9 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         return self._ready_module()
 
     def _tensor(self, X: Any) -> Tensor:
-        X = within_float32("FewShotLearner", "X", validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        X = within_float32(
+            "FewShotLearner", "X", validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        )
         return torch.from_numpy(np.ascontiguousarray(Scaling(self.center_, self.scale_).apply(X)))
 
     def _described(self, n_features: int, n_outputs: int) -> dict[str, Any]:

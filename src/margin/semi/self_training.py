@@ -94,7 +94,7 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round; ``y`` marks rows without a label by -1, None or NaN."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
         # One class is enough for some classifiers; the others refuse it themselves.
         self.classes_, codes = coded_labels("SelfTrainingClassifier", X, y, may_be_class=False, least=1)
         if state is None:
@@ -112,7 +112,7 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return self.estimator_.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -124,13 +124,13 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """The decision values of the classifier learned last, if it has any."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return self.estimator_.decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class that the classifier learned last predicts."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return self.classes_[self.estimator_.predict(X)]
 
     def _look_at(self, codes: np.ndarray) -> None:

@@ -101,7 +101,7 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(
-            self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, y_numeric=True, reset=reset
+            self, X, y, dtype=FLOATS, order="C", accept_sparse="csr", multi_output=True, y_numeric=True, reset=reset
         )
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)

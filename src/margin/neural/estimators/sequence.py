@@ -97,7 +97,7 @@ class SequenceEstimator(NeuralEstimator):
         """Series as (n, T, d), checked against what fit saw."""
         owner = type(self).__name__
         if is_table(X) and (reset or self.table_):
-            X = validate_data(self, X, dtype=FLOATS, reset=reset)
+            X = validate_data(self, X, dtype=FLOATS, order="C", reset=reset)
             if reset:
                 self.table_ = True
             return X[:, :, None]
