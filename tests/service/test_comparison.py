@@ -277,6 +277,17 @@ def test_a_lopsided_target_is_ranked_by_a_metric_that_sees_it():
     assert any("roc_auc" in remark for remark in found.remarks)
 
 
+def test_there_are_no_more_processes_than_trials(monkeypatch):
+    from margin.service.comparison import job
+
+    asked = []
+    plain = job.open_workers
+    monkeypatch.setattr(job, "open_workers", lambda c, d, jobs, limited: asked.append(jobs) or plain(c, d, 1, limited))
+    found = compare(table(), target="sold", models=["gaussian-nb"], **{**FAST, "n_jobs": 1000})
+    assert asked == [6], "a model and the baseline in three folds"
+    assert found.status == "finished"
+
+
 def test_a_model_that_fails_is_a_row_and_not_an_end():
     found = compare(table(), target="sold", models=["hard-margin-svc", "gaussian-nb"], ensembles=False, **FAST)
     assert {s.model: s.status for s in found.standings}["hard-margin-svc"] == "failed"
@@ -304,6 +315,12 @@ def test_a_model_that_fails_is_a_row_and_not_an_end():
 def test_what_cannot_be_done_is_one_sentence(options, sentence):
     with pytest.raises(BadRequest, match=sentence):
         compare(table(), n_jobs=1, **options)
+
+
+def test_a_metric_of_two_classes_names_its_average_for_more():
+    frame = table().assign(sold=np.arange(120) % 3)
+    with pytest.raises(BadRequest, match=r"f1:pos_label=1 is of two classes, and there are 3; try f1_macro\."):
+        compare(frame, target="sold", metric="f1:pos_label=1", **FAST)
 
 
 def test_settings_are_used_and_shown():

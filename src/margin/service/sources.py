@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -73,7 +74,8 @@ def open_source(spec: str, target: str | None = None, task: str | None = None, u
 
 def image_folder(spec: str) -> Path | None:
     """The folder of pictures that ``spec`` names, with or without options, or None; a folder may also be a table."""
-    folder = next((path for path in (Path(spec), Path(spec.partition(":")[0])) if path.is_dir()), None)
+    named = [part for part in (spec, spec.partition(":")[0]) if part.strip()]  # "" would be the folder we are in
+    folder = next((path for path in map(Path, named) if path.is_dir()), None)
     if folder is None or any(folder.glob("*.parquet")):
         return None
     from margin.data.image_folder import SUFFIXES
@@ -102,7 +104,15 @@ def table_of_frame(frame: Any) -> Table | None:
 
 
 def _read(spec: str) -> Table:
+    if not spec.strip():
+        raise BadRequest("The name of the data is empty; give a file, - for stdin, or a named data set.")
     if spec != "-" and not Path(spec).exists():
+        if "://" in spec:
+            raise BadRequest(
+                f"{spec} is an address, and nothing is loaded from anywhere: download it and name the file."
+            )
+        if Path(spec).is_symlink():
+            raise BadRequest(f"{spec} is a link to {os.readlink(spec)!r}, which is not there.")
         raise BadRequest(f"There is neither a file nor a named data set {spec!r}; {_what_there_is(spec)}")
     return _standard_input(sys.stdin) if spec == "-" else data.read(spec)
 
