@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Sequence
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
+from margin.core.targets import numeric_target
 from margin.linear.basis import MOST_TERMS, NAMED, check_terms, fourier_basis, monomial_powers, monomials, radial_basis
 from margin.linear.penalized_least_squares import ridge
 
@@ -51,7 +52,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn from all rows."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        X, y = validate_data(self, X, numeric_target(self, y), dtype=np.float64, y_numeric=True, multi_output=True)
         Y = np.asarray(y, dtype=np.float64)
         weights = None
         if sample_weight is not None:

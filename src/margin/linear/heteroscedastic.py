@@ -25,6 +25,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.linear.basis import check_terms, monomial_powers, monomials
 
 __all__ = ["GaussianPrediction", "HeteroscedasticRegression", "gaussian_nll"]
@@ -114,7 +115,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per step of scoring."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validate_data(self, X, numeric_target(self, y), dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weights = np.ones(len(y))
         if sample_weight is not None:

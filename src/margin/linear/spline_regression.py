@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
+from margin.core.targets import numeric_target
 from margin.linear.bent_basis import bent_design, bent_roughness, bent_values
 from margin.linear.moments import moments
 
@@ -104,7 +105,7 @@ class SplineRegression(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SplineRegression:
         """Learn from all rows."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validate_data(self, X, numeric_target(self, y), dtype=np.float64, y_numeric=True)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -25,6 +25,7 @@ from margin.core.domains.base import Domain
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
@@ -187,7 +188,9 @@ class PINN(RegressorMixin, NeuralEstimator):
         floats = [np.float64, np.float32]
         if y is None:
             return validate_data(self, X, dtype=floats, reset=True), None
-        X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=self.n_outputs > 1)
+        X, y = validate_data(
+            self, X, numeric_target(self, y), dtype=floats, reset=True, y_numeric=True, multi_output=self.n_outputs > 1
+        )
         return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
 
     def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[Condition]:
