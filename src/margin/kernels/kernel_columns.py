@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.chunks import map_row_chunks
+from margin.foundations.probability.kernels import raise_in_place
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.function_kernel import FunctionKernel
@@ -35,6 +36,7 @@ Finish = Callable[[Array], None]
 
 BLOCK_BYTES = 1 << 20  # of one block of results: product, exponential and the rest happen while it is in cache
 COMBINED = 256  # chosen rows whose values are combined at a time
+FAR_APART = 1e3  # half the squared distance to the center: in float32 its rounding is then a few thousandths
 EXPONENTIAL_COST = 30  # multiplications that an exponential is worth when threads are counted
 
 
@@ -200,7 +202,8 @@ def columns_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> KernelColum
     if isinstance(kernel, PolynomialKernel):
         return ProductColumns(kernel.gamma * X, X, _power(kernel.degree, dtype.type(kernel.coef0)), dtype)
     if isinstance(kernel, RBF):
-        return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential, dtype)
+        factors = _half_distances(kernel.scaled(X))
+        return ProductColumns(*factors, _exponential_of_distances(factors[0]), dtype)
     if isinstance(kernel, LaplaceKernel):
         return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential_of_root, dtype)
     if isinstance(kernel, PeriodicKernel):
@@ -243,15 +246,24 @@ def _nothing(block: Array) -> None:
 def _power(degree: int, offset: Any) -> Finish:
     def finish(block: Array) -> None:
         block += offset
-        base = block.copy()
-        for _ in range(degree - 1):
-            block *= base
+        raise_in_place(block, degree)
 
     return finish
 
 
 def _exponential(block: Array) -> None:
     # Rounding may leave an exponent just above zero; the exponential is then one up to rounding, as it should be.
+    np.exp(block, out=block)
+
+
+def _exponential_of_distances(half_distances: Array) -> Finish:
+    """Where rows are so far apart that rounding of their distances is no longer small, exponents are cut at zero."""
+    largest = float(np.max(-half_distances[:, -2], initial=0.0))
+    return _exponential if largest < FAR_APART else _exponential_of_negative
+
+
+def _exponential_of_negative(block: Array) -> None:
+    np.minimum(block, 0, out=block)
     np.exp(block, out=block)
 
 

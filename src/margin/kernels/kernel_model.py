@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.chunks import map_row_chunks
 from margin.core.parameters import Declared, attribute, check_parameters, parameter
-from margin.kernels.dot_product import LinearKernel
+from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
 from margin.kernels.kernel_names import (
@@ -28,11 +28,13 @@ from margin.kernels.kernel_names import (
     named_kernel,
 )
 from margin.kernels.sparse_rows import kernel_values
+from margin.kernels.stationary import RBF
 
 __all__ = ["ROWS_DTYPES", "KernelModel", "as_rows", "columns_for", "dense", "expansion", "kept_rows", "linear_weights"]
 
 ROWS_DTYPES = [np.float64, np.float32]  # float32 rows keep their type and halve the work
 BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are judged
+MOST_DIGITS = 200  # of kernel values: their products with coefficients and with each other stay below 1e308
 
 
 def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
@@ -109,6 +111,25 @@ class KernelModel(Declared):
                 f"{type(self).__name__}: a precomputed kernel must be a square matrix; got shape {X.shape}."
             )
         return "precomputed"
+
+    def _refuse_huge_values(self, kernel: Kernel | str, X: Any) -> None:
+        """Refuse rows whose products, powers of them or scaled distances leave no room for the steps of a solver."""
+        if not isinstance(kernel, LinearKernel | PolynomialKernel | RBF):
+            return
+        with np.errstate(over="ignore"):
+            squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        digits = np.log10(max(float(np.max(squares)), np.finfo(float).tiny))  # powers of logarithms do not overflow
+        remedy, most = "scale X first", MOST_DIGITS
+        if isinstance(kernel, PolynomialKernel):
+            digits = kernel.degree * max(digits + np.log10(kernel.gamma), np.log10(max(kernel.coef0, 1.0)))
+            remedy = "scale X first, or take a smaller degree or coef0"
+        elif isinstance(kernel, RBF):
+            digits -= 2 * np.log10(np.min(kernel.length_scale))
+            remedy, most = "scale X first, or take a smaller gamma", MOST_DIGITS if X.dtype == np.float64 else 30
+        if digits > most:
+            raise ValueError(
+                f"{type(self).__name__}: kernel values of these rows are too large for a number; {remedy}."
+            )
 
     def _new_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -54,6 +54,7 @@ class PairLoop:
         self.iteration, self.unsolved = 0, 0
         self.done: list[dict[str, Any]] = []
         self.problem: DualProblem | None = None
+        self.seen: tuple[int, Any] = (0, 0.0)  # working sets and coefficients when a model last looked at the pair
         self.class_members = [np.flatnonzero(codes == code) for code in range(len(classes))]
         self.blocks: ClassBlocks | None = None
         if isinstance(kernel, Kernel) and len(self.pairs) > 1 and len(rows) <= WHOLE_ROWS:
