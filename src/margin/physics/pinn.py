@@ -26,6 +26,7 @@ from margin.core.notices import warn_user
 from margin.core.number_range import require_squares
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
@@ -188,9 +189,8 @@ class PINN(RegressorMixin, NeuralEstimator):
         floats = [np.float64, np.float32]
         if y is None:
             return validate_data(self, X, dtype=floats, order="C", reset=True), None
-        X, y = validate_data(
-            self, X, y, dtype=floats, order="C", reset=True, y_numeric=True, multi_output=self.n_outputs > 1
-        )
+        rules = {"dtype": floats, "order": "C", "reset": True, "y_numeric": True, "multi_output": self.n_outputs > 1}
+        X, y = validate_data(self, X, numeric_target(self, y), **rules)
         y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         require_squares("PINN", "y", y)
         return X, y

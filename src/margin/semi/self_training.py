@@ -149,12 +149,26 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
         self.labeled_iter_ = loop.round_of_label.copy()
         self.n_iter_ = loop.iteration
         self.termination_condition_ = loop.ended
-        unlabeled = loop.codes == UNKNOWN
-        missing = UNKNOWN if self.classes_.dtype.kind in "if" else None  # unsigned integers have no -1 either
-        labels = self.classes_.astype(object if missing is None and unlabeled.any() else self.classes_.dtype)
-        self.transduction_ = labels[loop.codes]
-        if unlabeled.any():
-            self.transduction_[unlabeled] = missing
+        self.transduction_ = _labels_of(self.classes_, loop.codes)
+
+
+def _labels_of(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The class of every code; -1 where there is none, or None where classes are no numbers.
+
+    >>> _labels_of(np.array([3, 7], dtype=np.uint8), np.array([1, UNKNOWN]))
+    array([ 7, -1], dtype=int16)
+    """
+    missing = codes == UNKNOWN
+    if not missing.any():
+        return classes[codes]
+    if classes.dtype.kind in "iuf":
+        # An unsigned type has no -1, so the next one that holds it and the classes does.
+        labels = classes.astype(np.promote_types(classes.dtype, np.int8))[codes]
+        labels[missing] = UNKNOWN
+        return labels
+    labels = classes.astype(object)[codes]
+    labels[missing] = None
+    return labels
 
 
 class _Rounds:

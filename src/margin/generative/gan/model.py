@@ -284,10 +284,10 @@ class GAN(NeuralEstimator):
                 "diverged; a smaller learning_rate_init, a penalty, spectral_norm or a clip_norm keeps it bounded."
             )
 
-    def _restore(self, before: Mapping[str, Any]) -> None:
+    def _go_back(self, before: Mapping[str, Any]) -> None:
         for name in [*self._learned(), "_module"]:  # a game that diverged is no model
             self.__dict__.pop(name, None)
-        super()._restore(before)
+        super()._go_back(before)
 
     def _patience(self, validates: bool) -> Patience | None:
         return None  # neither loss falls as the game gets better
