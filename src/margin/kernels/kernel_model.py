@@ -29,7 +29,6 @@ from margin.kernels.kernel_names import (
     named_kernel,
 )
 from margin.kernels.sparse_rows import kernel_values
-from margin.kernels.stationary import RBF
 
 __all__ = ["ROWS_DTYPES", "KernelModel", "as_rows", "columns_for", "dense", "expansion", "kept_rows", "linear_weights"]
 
@@ -115,20 +114,17 @@ class KernelModel(Declared):
         return "precomputed"
 
     def _refuse_huge_values(self, kernel: Kernel | str, X: Any) -> None:
-        """Refuse rows whose products, powers of them or scaled distances leave no room for the steps of a solver."""
-        if not isinstance(kernel, LinearKernel | PolynomialKernel | RBF):
+        """Refuse rows whose products, or powers of them, leave no room for the steps of a solver."""
+        if not isinstance(kernel, LinearKernel | PolynomialKernel):
             return
         with np.errstate(over="ignore"):
             squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
         digits = np.log10(max(float(np.max(squares)), np.finfo(float).tiny))  # powers of logarithms do not overflow
-        remedy, most = "scale X first", MOST_DIGITS
+        remedy = "scale X first"
         if isinstance(kernel, PolynomialKernel):
             digits = kernel.degree * max(digits + np.log10(kernel.gamma), np.log10(max(kernel.coef0, 1.0)))
             remedy = "scale X first, or take a smaller degree or coef0"
-        elif isinstance(kernel, RBF):
-            digits -= 2 * np.log10(np.min(kernel.length_scale))
-            remedy, most = "scale X first, or take a smaller gamma", MOST_DIGITS if X.dtype == np.float64 else 30
-        if digits > most:
+        if digits > MOST_DIGITS:
             raise ValueError(
                 f"{type(self).__name__}: kernel values of these rows are too large for a number; {remedy}."
             )
