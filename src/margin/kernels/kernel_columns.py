@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.chunks import map_row_chunks
-from margin.foundations.probability.kernels import longest_row
+from margin.foundations.probability.pair_matrices import longest_row
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.function_kernel import FunctionKernel
