@@ -74,6 +74,28 @@ def test_an_unreadable_file_is_one_sentence(tmp_path):
     assert runner.invoke(app, ["describe", "nothing.csv"]).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("https://example.com/a.csv", "is an address, and nothing is loaded from anywhere: download it"),
+        ("s3://bucket/a.parquet", "is an address"),
+        ("", "The name of the data is empty"),
+        ("gone.csv", "gone.csv is a link to 'nowhere.csv', which is not there"),
+    ],
+)
+@pytest.mark.parametrize("command", ["describe", "compare", "score"])
+def test_what_is_no_file_is_told_as_what_it_is(tmp_path, monkeypatch, name, words, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "gone.csv").symlink_to("nowhere.csv")
+    arguments = ["score", "run", name] if command == "score" else [command, name, "--target", "y"]
+    if command == "score":
+        runner.invoke(app, ["fit", "gaussian-nb", "iris", "--out", "run", "-q"])
+    done = runner.invoke(app, arguments)
+    assert done.exit_code == 2
+    assert words in " ".join(done.stderr.split())
+
+
 def test_of_very_many_columns_neighbors_of_one_kind_share_a_line(tmp_path):
     rng = np.random.default_rng(0)
     names = [f"m{i}" for i in range(300)]

@@ -245,14 +245,25 @@ def test_a_run_is_exported_and_what_cannot_be_is_a_sentence(run, prices):
     assert not Path("k/model.onnx").exists()
 
 
-def test_a_generative_comparison_is_shown_and_says_that_it_keeps_no_model(run):
+def test_the_winner_of_a_generative_comparison_is_shown_and_draws_rows(run):
     run("compare", "iris", "--generative", "-m", "histogram-density", "-q", "--out", "g")
     shown = run("show", "g").stdout
     assert "generative comparison" in shown
     assert "histogram-density" in shown
     assert "sampled.csv" in shown
     assert json.loads(run("show", "g", "--json").stdout)["board"][0]["metric"] == "log_density"
-    assert "keeps none; sampled.csv" in run("sample", "g", code=2).stderr
+    assert "model: histogram-density" in shown
+    drawn = run("sample", "g", "-n", "150").stdout
+    assert drawn == Path("g/sampled.csv").read_text(), "the folder's model draws what the comparison drew"
+    assert drawn.splitlines()[0] == "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)"
+    assert run("sample", "g", "-n", "150", "--seed", "1").stdout != drawn
+    assert "predicts nothing: it has no predict; use margin sample" in run("predict", "g", "iris", code=2).stderr
+    assert "transforms nothing" in run("transform", "g", "iris", code=2).stderr
+    assert "no metric for density" in run("score", "g", "iris", code=2).stderr
+    assert "must be a fitted estimator" in run("export", "g", code=1).stderr
+    assert "writes no text" in run("sample", "g", "--prompt", "x", code=2).stderr
+    Path("g/columns.json").write_text('{"columns": [], "center": [], "scale": []}')
+    assert "columns.json is damaged" in run("sample", "g", code=1).stderr
     assert "holds a generative comparison, which has no report" in run("report", "g", code=2).stderr
 
 
@@ -335,6 +346,10 @@ def test_a_folder_of_tables_or_pictures_is_told_as_one(run, prices):
     assert "photos is a folder of pictures" in run("describe", "photos", code=2).stderr
 
 
-def test_too_small_a_budget_is_named_as_the_reason(run):
-    outcome = run("compare", "iris", "-m", "gaussian-nb", "--budget", "0.001s", "-q", code=1)
-    assert "No model was fitted within" in outcome.stderr
+def test_too_small_a_budget_still_ends_with_a_model_and_a_report_that_say_so(run):
+    outcome = run("compare", "iris", "-m", "gaussian-nb", "-m", "c45", "--budget", "0.001s", "-q", "--out", "r")
+    said = " ".join(outcome.stdout.split())
+    assert "No model was done with a fold within 1 s: gaussian-nb" in said
+    assert "1 of 2 models was not tried" in said
+    assert len(run("predict", "r", "iris").stdout.splitlines()) == 151
+    assert "when it had learned from 120 rows" in Path("r/report.html").read_text()

@@ -199,3 +199,12 @@ def test_properties_are_learned_attributes():
         "n_features_in_",
         "feature_names_in_",
     ]
+
+
+def test_an_integer_beyond_64_bits_is_refused_in_words():
+    from margin.linear import Ridge
+    from margin.text import Word2Vec
+
+    for model, name in ((Ridge(alpha=2**70), "alpha"), (Word2Vec(vector_size=2**70), "vector_size")):
+        with pytest.raises(ValueError, match=rf"{name} must be below 2\^63 in size; got 1180591620717411303424"):
+            model.fit([[1.0], [2.0]], [1.0, 2.0])

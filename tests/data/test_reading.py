@@ -1,6 +1,11 @@
 """Reading files: dialects, encodings, headers, kinds, missing markers, and every way a file can be broken."""
 
+import bz2
 import gzip
+import io
+import lzma
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +15,15 @@ from hypothesis import strategies as st
 
 from margin.data import Table, from_arrow, from_pandas, read
 from margin.data.dialect import MISSING
+
+
+def zipped(*names, content=b"a,b\n1,2\n"):
+    """A zip archive of files that all hold the same."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, content)
+    return buffer.getvalue()
 
 
 @pytest.fixture
@@ -215,6 +229,12 @@ def test_the_header_can_be_said(write):
         ("t", b"a", "a header line but no rows"),
         ("t.gz", b"a", "not a complete gzip file"),
         ("t.parquet.gz", b"a", "not a complete gzip file"),
+        ("t.csv.bz2", bz2.compress(b"a,b\n1,2\n" * 99)[:-9], "not a complete bzip2 file"),
+        ("t.csv.xz", b"a,b\n1,2\n", "not a complete xz file"),
+        ("t.zip", b"a,b\n1,2\n", "not a complete zip file"),
+        ("t.zip", zipped(), "the archive holds no files"),
+        ("t.zip", zipped("a.csv", "b/c.csv"), r"holds 2 files \(a.csv, b/c.csv\); unpack it and name one"),
+        ("t.zip", zipped("a.pkl"), ".pkl files are not read; save it as Parquet or CSV"),
         ("t.jsonl", '{"a": 1}\n{"a": \n', "line 2 is not JSON"),
         ("t.jsonl", '{"a": 1}\n[2]\n', "line 2 is a list, not an object"),
         ("t.json", "[1, 2]", "item 1 is a int, not an object"),
@@ -230,6 +250,29 @@ def test_broken_files(write, name, content, words):
     assert str(caught.value).startswith(str(path))
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.zip", "t.csv.zip", "t.csv", "t", "t.dat"])
+def test_packed_files_are_read_by_suffix_or_content(write, name):
+    text = "town;size\nKöln;1,5\nUlm;2,5\n".encode()
+    packs = {".gz": [gzip.compress], ".bz2": [bz2.compress], ".xz": [lzma.compress]}
+    archive = lambda data: zipped("tables/t.csv", "__MACOSX/tables/._t.csv", ".DS_Store", content=data)  # noqa: E731
+    every = [gzip.compress, bz2.compress, lzma.compress, archive]
+    for pack in packs.get(Path(name).suffix, [archive] if name.endswith(".zip") else every):
+        table = read(write(pack(text), name))
+        assert (table.names, table["size"].tolist(), table["town"].tolist()) == (
+            ("town", "size"),
+            [1.5, 2.5],
+            ["Köln", "Ulm"],
+        )
+
+
+def test_a_locked_archive_is_told(write):
+    locked = bytearray(zipped("a.csv"))
+    for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        locked[locked.index(signature) + at] |= 1
+    with pytest.raises(ValueError, match=r"a\.csv in the archive is locked with a password; unpack it"):
+        read(write(bytes(locked), "t.zip"))
 
 
 def test_no_file_and_a_folder(tmp_path):
@@ -385,7 +428,7 @@ def test_errors_of_spreadsheets_are_missing_and_many_markers_cost_no_column(writ
     assert table.missing()["x"] == 8
 
 
-@pytest.mark.parametrize("name", ["t.npz", "t.csv.zip", "t.csv.bz2", "t.sqlite", "t.arff", "t.html", "t.xls", "t.dta"])
+@pytest.mark.parametrize("name", ["t.npz", "t.csv.7z", "t.csv.zst", "t.sqlite", "t.arff", "t.html", "t.xls", "t.dta"])
 def test_formats_of_other_programs_are_refused_by_name(write, name):
     with pytest.raises(ValueError, match=r"files are not read; (save|unpack|export)"):
         read(write("x,y\n1,2\n", name))

@@ -1,5 +1,7 @@
 """Networks that detect: shapes, what they are trained on, and the estimator's promises."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -181,3 +183,27 @@ def test_augmented_detectors_resume_and_refuse_what_mixes_labels(scenes):
     for wrong, said in ((["mixup 0.2"], "must not name 'mixup'"), (["turn"], "must name one of flip")):
         with pytest.raises(ValueError, match=f"ObjectDetector: augment {said}"):
             clone(model).set_params(augment=wrong).fit(scenes.images, scenes.boxes)
+
+
+def test_labels_and_boxes_that_are_none_are_refused():
+    scenes = shape_scenes(np.random.default_rng(0), n_samples=4, side=16, sizes=(6, 9))
+    model = ObjectDetector("yolo", base_channels=4, max_iter=1, random_state=0)
+    box = [[0.0, 0.0, 5.0, 5.0]]
+    wrong = [
+        (None, "y must be a sequence of Boxes, one per image; got NoneType"),
+        (Boxes(box, ["a"]), "labels of y must be all numbers or all strings"),
+        (Boxes(box, np.array([None], dtype=object)), "labels of y must be all numbers or all strings"),
+        (Boxes(box, [np.nan]), "labels of y must be classes; got NaN"),
+    ]
+    for first, sentence in wrong:
+        with pytest.raises(ValueError, match=f"ObjectDetector: {sentence}"):
+            model.fit(scenes.images, [first, *scenes.boxes[1:]])
+
+
+def test_images_that_cannot_be_written_bring_no_warning():
+    scenes = shape_scenes(np.random.default_rng(0), n_samples=4, side=16, sizes=(6, 9))
+    images = scenes.images.astype(np.float32)
+    images.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ObjectDetector("yolo", base_channels=4, max_iter=1, random_state=0).fit(images, scenes.boxes).predict(images)

@@ -207,3 +207,15 @@ def test_folds_in_time_and_searches():
 def test_what_is_refused_is_said_in_one_sentence(act, sentence):
     with pytest.raises(ValueError, match=sentence):
         act(Forecaster(window_length=10, horizon=5), seasons(100))
+
+
+def test_score_names_a_truth_of_another_shape():
+    t = np.arange(40.0)
+    X = np.sin(t)[:, None]
+    model = Forecaster(window_length=4, horizon=2).fit(X, t)
+    assert model.score(X, t) < 1
+    for wrong in (t[:-1], np.column_stack([t, t])):
+        with pytest.raises(ValueError, match=r"Forecaster: y must have 40 values, one for each row of X, of 1 series"):
+            model.score(X, wrong)
+    with pytest.raises(ValueError, match="Forecaster: y must be numbers; got 'high'"):
+        model.score(X, [*t[:-1], "high"])

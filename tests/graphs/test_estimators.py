@@ -1,6 +1,9 @@
 """Estimators on graphs: they learn what a table cannot show, resume with the same bits, and name mistakes."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -151,3 +154,36 @@ def test_sparse_features_give_what_dense_ones_do(architecture, monkeypatch):
     monkeypatch.setattr("margin.graphs.network.SPARSE_FROM", 1)
     dropped = NodeClassifier(architecture=architecture, dropout=0.5, max_iter=5, random_state=0)
     assert np.isfinite(dropped.fit(graph, graph.target).loss_)
+
+
+@pytest.mark.parametrize("cls", [GraphClassifier, GraphRegressor])
+def test_graphs_that_a_network_cannot_learn_from_are_refused(cls):
+    graphs, closed = rings_and_trees(12, random_state=0)
+    y = closed.astype(float)
+    model = cls(width=4, n_layers=1, max_iter=1, random_state=0).fit(graphs, y)
+    expected = model.predict(graphs)
+    np.testing.assert_array_equal(model.predict(pd.Series(graphs)), expected)
+
+    def changed(**parts):
+        return [replace(graph, **{name: make(graph) for name, make in parts.items()}) for graph in graphs]
+
+    huge = changed(node_features=lambda graph: graph.node_features * -1e38)
+    wrong = [
+        (huge, r"node features must lie between .* computed in float32; got -1e\+38"),
+        (changed(global_features=lambda _: [1.0]), "no architecture uses global features"),
+        (changed(node_features=lambda graph: graph.node_features[:, :0]), "nodes must have at least one feature"),
+    ]
+    for X, sentence in wrong:
+        with pytest.raises(ValueError, match=f"{cls.__name__}: {sentence}"):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match="computed in float32"):
+        model.predict(huge)
+    np.testing.assert_array_equal(model.predict(graphs), expected)
+
+
+def test_the_score_of_links_needs_a_class_of_every_edge():
+    graph = block_model([8, 8], 0.5, 0.1, random_state=0)
+    model = LinkPredictor(width=4, max_iter=1, random_state=0).fit(graph)
+    assert 0 <= model.score(graph, np.ones(graph.edges.shape[1])) <= 1
+    with pytest.raises(ValueError, match=r"LinkPredictor: y must have one class per edge, \d+; got 3"):
+        model.score(graph, [1, 1, 1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from torch.nn import functional
 
 import margin
@@ -238,3 +238,13 @@ def test_many_tasks_at_once_are_the_tasks_one_by_one(second_order):
     weights = list(net.parameters())
     for got, wanted in zip(*(torch.autograd.grad(losses.sum(), weights) for losses in (together, alone))):
         torch.testing.assert_close(got, wanted)
+
+
+def test_rows_so_far_away_that_distances_overflow_are_refused():
+    X, y = load_iris(return_X_y=True)
+    model = FewShotLearner(ways=2, shots=2, queries=2, episodes=4, max_iter=1, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X * 1e12)).all()
+    with pytest.raises(ValueError, match="FewShotLearner: X in standard deviations of the training rows must lie"):
+        model.predict_proba(X * 1e30)
+    with pytest.raises(ValueError, match="a label per row; got 2 classes, 2 labels and 0 rows"):
+        model.predict(X, 3.0, [0, 1])

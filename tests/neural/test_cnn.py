@@ -144,6 +144,14 @@ BAD = [
     (lambda m, X, y: m.fit(X, y[:-1]), "inconsistent numbers of samples"),
     (lambda m, X, y: m.fit(X), "y must be given"),
     (lambda m, X, y: m.fit([*X[:11], X[11][:3]], y), r"images must all have one size; X\[0\] has .* and X\[11\]"),
+    (lambda m, X, y: m.fit([*map(Image.fromarray, X[:11]), Image.new("RGB", (3, 4))], y), r"X\[11\] \(4, 3, 3\)"),
+    (
+        lambda m, X, y: m.fit([*X[:11].tolist(), [[1.0, 2.0], [3.0]]], y),
+        r"one length; those of X\[11\] differ",
+    ),
+    (lambda m, X, y: m.fit(X * 1e300, y), r"CNNClassifier: X must lie between -1e\+30 and 1e\+30, .*; got .*e\+302"),
+    (lambda m, X, y: m.fit(X, y).predict(-1e38 * X), r"computed in float32; got -.*e\+40"),
+    (lambda m, X, y: m.fit(X[:, :, :0], y), r"must have images with pixels; got images of shape \(8, 0, 3\)"),
 ]
 
 

@@ -157,3 +157,12 @@ def test_a_fit_can_be_asked_to_stop_from_outside():
 def test_complaints_are_sentences(params, sentence):
     with pytest.raises(ValueError, match=sentence):
         NeuralClassifier(**{**FAST, **params}).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [NeuralClassifier, NeuralRegressor])
+def test_a_training_that_diverged_is_named(cls):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = X[:, 0] > 0 if cls is NeuralClassifier else 100 * X[:, 0]
+    model = cls(solver="sgd", learning_rate_init=1e30, max_iter=5, random_state=0)
+    with pytest.raises(FloatingPointError, match=f"^{cls.__name__}: the training loss is"):
+        model.fit(X, y)

@@ -98,3 +98,31 @@ def test_networks_with_hooks_or_other_activations_are_left_to_automatic_differen
     assert not can_be_written_out(unknown)
     plain.linears[0].register_forward_hook(lambda *_: None)
     assert not can_be_written_out(plain)
+
+
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [
+        ("a string", "X must be an array of real numbers"),
+        ([[1.0, 2.0], [3.0]], "X must be an array of real numbers"),
+        (np.ones((2, 9, 1)) * 1j, "X must be an array of real numbers"),
+        (np.full((2, 9, 1), np.nan), "X must be finite; got nan"),
+        (np.zeros((0, 9, 1)), r"X must be .*; got shape \(0, 9, 1\)"),
+        (np.full((2, 9, 1), 1e38), r"X must lie between -1e\+15 and 1e\+15"),
+        (3.0, r"X must be .*; got shape \(\)"),
+    ],
+)
+def test_what_are_no_trajectories_is_refused(X, sentence):
+    model = NeuralODE((4,), max_iter=1, random_state=0).fit(np.cos(np.arange(40.0)).reshape(2, 20, 1))
+    for method in (model.predict, model.score, model.fit):
+        with pytest.raises(ValueError, match=f"NeuralODE: {sentence}"):
+            method(X)
+
+
+def test_times_are_numbers_and_states_that_never_change_have_a_score():
+    X = np.cos(np.arange(40.0)).reshape(2, 20, 1)
+    model = NeuralODE((4,), max_iter=1, random_state=0).fit(X)
+    for wrong in (3.0, [], ["a"], [np.nan]):
+        with pytest.raises(ValueError, match="NeuralODE: times must be"):
+            model.predict(X[:, 0], wrong)
+    assert model.score(np.ones((2, 5, 1))) == 0.0  # there is no variance to explain

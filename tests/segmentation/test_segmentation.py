@@ -114,3 +114,14 @@ def test_a_narrow_unet_tells_the_shapes_from_starts_that_favor_the_ground(start)
     options = {"base_channels": 8, "max_iter": 10, "batch_size": 12, "learning_rate_init": 0.01}
     model = Segmenter(random_state=start, **options).fit(scenes.images, scenes.masks)
     assert model.score(scenes.images, scenes.masks) > 0.9
+
+
+def test_masks_of_several_sizes_and_images_without_pixels_are_refused():
+    scenes = shape_scenes(np.random.default_rng(0), n_samples=4, side=16, sizes=(6, 9))
+    model = Segmenter("fcn", depth=1, base_channels=4, max_iter=1, random_state=0).fit(scenes.images, scenes.masks)
+    with pytest.raises(ValueError, match="Segmenter: y must have masks of one size"):
+        model.fit(scenes.images, [np.zeros((16 - i, 16), dtype=int) for i in range(4)])
+    with pytest.raises(ValueError, match="Segmenter: X must have images with pixels"):
+        model.predict(scenes.images[:, :0])
+    with pytest.raises(ValueError, match="computed in float32"):
+        model.predict_proba(scenes.images.astype(float) * 1e300)

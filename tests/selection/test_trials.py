@@ -347,3 +347,24 @@ def test_the_rarer_of_two_classes_is_in_every_part_where_rows_are_ranked(rarer, 
     assert all(set(y[test]) == {0, 1} for _, test in plan.folds)
     assert sorted([*plan.development, *plan.held_out]) == list(range(900))
     assert len(plan_folds(y, "classification").folds) == 5  # a metric of labels needs no such care
+
+
+def test_copies_follow_their_first_row_in_every_division():
+    rng = np.random.default_rng(0)
+    copies = rng.permutation(np.repeat(rng.permutation(200) * 7, rng.integers(1, 4, 200)))
+    y = copies % 3 == 0
+    for task, target in (("classification", y), ("regression", copies * 1.0)):
+        plan = plan_folds(target, task, n_folds=4, held_out=0.2, copies=copies, seed=3)
+        assert sorted([*plan.development, *plan.held_out]) == list(range(len(copies)))
+        assert sorted(np.concatenate([test for _, test in plan.folds])) == sorted(plan.development)
+        for train, test in [*plan.folds, (plan.development, plan.held_out)]:
+            assert not set(copies[train]) & set(copies[test])
+            assert 0.1 < len(test) / (len(train) + len(test)) < 0.35
+            if task == "classification":
+                assert abs(y[train].mean() - y[test].mean()) < 0.1
+        rows = plan.folds[0][0]
+        inner = plan.within(rows, 3, seed=1)
+        assert sorted(np.concatenate([test for _, test in inner])) == list(range(len(rows)))
+        assert all(not set(copies[rows[train]]) & set(copies[rows[test]]) for train, test in inner)
+        again = plan_folds(target, task, n_folds=4, held_out=0.2, copies=copies.astype(str), seed=3)
+        np.testing.assert_array_equal(again.held_out, plan.held_out, "only which rows are equal counts")

@@ -156,3 +156,26 @@ def test_nothing_to_label_is_told():
     y[:5] = -1
     with pytest.warns(UserWarning, match="k_best=10 exceeds the 5 rows without a label"):
         SelfTrainingClassifier(GaussianNB(), criterion="k_best").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int8, np.float32])
+def test_labels_of_any_number_type_can_be_missing_in_the_transduction(kind):
+    X = np.arange(12.0)[:, None]
+    y = np.array([3.0] * 6 + [7.0] * 6).astype(kind)
+    assert SelfTrainingClassifier().fit(X, y).transduction_.dtype == kind  # none is missing
+    if np.dtype(kind).kind != "u":
+        y[[0, 11]] = -1
+        model = SelfTrainingClassifier(max_iter=0).fit(X, y)
+        assert model.transduction_.tolist() == y.tolist()
+        assert model.transduction_.dtype == kind
+        return
+    marked = y.astype(object)
+    marked[[0, 11]] = None
+    model = SelfTrainingClassifier(max_iter=0).fit(X, marked)
+    assert model.transduction_.tolist() == [-1, *y[1:11].tolist(), -1]
+
+
+@pytest.mark.parametrize("cls", [SelfTrainingClassifier, PseudoLabel])
+def test_labels_that_are_sets_are_refused(cls):
+    with pytest.raises(ValueError, match=rf"{cls.__name__}: y must have one label for each row; got {{1, 2}}"):
+        cls().fit(np.eye(4), [{1, 2}] * 4)

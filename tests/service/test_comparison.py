@@ -1,10 +1,13 @@
 """``margin.compare`` and what it keeps: inputs, metrics, folds, held-out rows, kills, failures, blends, settings."""
 
+import gc
 import json
+import warnings
 from time import monotonic
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import margin
@@ -87,6 +90,50 @@ def test_data_frames_arrays_and_files_give_one_board(tmp_path):
     assert all(board == boards[0] for board in boards)
 
 
+class LazyFrame:
+    """As polars has it: nothing is read before it is collected."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def collect(self):
+        return pa.Table.from_pandas(self.frame)
+
+
+def test_lazy_frames_and_masked_arrays_mean_what_they_say():
+    asked = {"models": ["gaussian-nb"], "ensembles": False, **FAST}
+    plain = compare(table(), target="sold", **asked).board
+    for frame in (pa.Table.from_pandas(table()), LazyFrame(table())):
+        pd.testing.assert_series_equal(compare(frame, target="sold", **asked).board["accuracy"], plain["accuracy"])
+    X, y = table()[["size", "noise"]].to_numpy(), (table()["sold"] == "yes").to_numpy()
+    hidden = np.zeros(X.shape, dtype=bool)
+    hidden[::7, 1] = True
+    masked = compare(np.ma.masked_array(np.where(hidden, 1e6, X), hidden), y, **asked)
+    missing = compare(np.where(hidden, np.nan, X), y, **asked)
+    assert masked.standings[0].scores == missing.standings[0].scores
+    assert "rows have no y" in " ".join(compare(X, np.ma.masked_array(y * 1.0, hidden[:, 1]), **asked).remarks)
+
+
+def test_arrays_must_have_one_target_per_row():
+    X = table()[["size", "noise"]].to_numpy()
+    with pytest.raises(BadRequest, match=r"one target for each row; got an array of shape \(120, 2\)"):
+        compare(X, X, models=["ridge"], **FAST)
+    for nothing in (table()["size"], table().groupby("town"), object()):
+        with pytest.raises(BadRequest, match="data must be a file, a name, a data frame or arrays; got"):
+            compare(nothing, target="sold", models=["ridge"], **FAST)
+
+
+def test_a_temporary_folder_goes_with_its_comparison_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compare(table(), target="sold", models=["gaussian-nb"], **FAST)
+        folder = found.folder
+        assert folder.exists()
+        del found
+        gc.collect()
+        assert not folder.exists()
+
+
 def test_the_command_and_the_call_say_what_was_asked():
     request = ComparisonRequest(
         target="y",
@@ -135,6 +182,40 @@ def test_folds_of_whole_groups_show_that_nothing_was_learned():
     assert {s.model: s.mean for s in grouped.standings}["k-neighbors-classifier"] < 0.75
     assert "patient" not in grouped.features
     assert "whole groups of patient" in grouped.plan.sentence
+
+
+def repeated(n=120, times=3, seed=0):
+    """Pure noise, every row of it several times: only who remembers rows can predict it."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    frame["kind"] = rng.choice(["x", "y"], n)
+    return pd.concat([frame] * times).sample(frac=1, random_state=seed).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("how", ["frame", "arrays"])
+def test_many_copies_stay_in_one_fold_and_flatter_nobody(how):
+    frame = repeated()
+    data, y = (frame, None) if how == "frame" else (frame[["a", "b", "c"]].to_numpy(), frame["kind"].to_numpy())
+    asked = {"models": ["k-neighbors-classifier"], "held_out": 0.25, **FAST}
+    found = compare(
+        data, y, target="kind" if y is None else None, settings={"k-neighbors-classifier": {"n_neighbors": 1}}, **asked
+    )
+    assert found.board.set_index("model").loc["k-neighbors-classifier", "accuracy"] < 0.65
+    keys = frame.apply(tuple, axis=1).to_numpy()
+    divisions = [*found.plan.folds, (found.plan.development, found.plan.held_out)]
+    assert all(not set(keys[train]) & set(keys[test]) for train, test in divisions)
+    assert "equal rows in one" in found.plan.sentence
+    assert any("240 of 360 rows repeat an earlier one" in remark for remark in found.remarks)
+    assert not any("too good" in remark for remark in found.remarks)
+
+
+def test_a_few_copies_are_only_spoken_of_and_a_group_decides_itself():
+    frame = pd.concat([repeated(times=1), repeated(times=1).head(2)], ignore_index=True)
+    found = compare(frame, target="kind", models=["gaussian-nb"], **FAST)
+    assert found.plan.copies is None
+    assert any("2 of 122 rows repeat an earlier one: copies among test rows" in remark for remark in found.remarks)
+    grouped = compare(repeated(), target="kind", models=["gaussian-nb"], group=np.arange(360) % 9, **FAST)
+    assert (grouped.plan.kind, grouped.plan.copies) == ("groups", None)
 
 
 def test_rows_that_seem_to_belong_together_are_spoken_of():
@@ -196,6 +277,17 @@ def test_a_lopsided_target_is_ranked_by_a_metric_that_sees_it():
     assert any("roc_auc" in remark for remark in found.remarks)
 
 
+def test_there_are_no_more_processes_than_trials(monkeypatch):
+    from margin.service.comparison import job
+
+    asked = []
+    plain = job.open_workers
+    monkeypatch.setattr(job, "open_workers", lambda c, d, jobs, limited: asked.append(jobs) or plain(c, d, 1, limited))
+    found = compare(table(), target="sold", models=["gaussian-nb"], **{**FAST, "n_jobs": 1000})
+    assert asked == [6], "a model and the baseline in three folds"
+    assert found.status == "finished"
+
+
 def test_a_model_that_fails_is_a_row_and_not_an_end():
     found = compare(table(), target="sold", models=["hard-margin-svc", "gaussian-nb"], ensembles=False, **FAST)
     assert {s.model: s.status for s in found.standings}["hard-margin-svc"] == "failed"
@@ -223,6 +315,12 @@ def test_a_model_that_fails_is_a_row_and_not_an_end():
 def test_what_cannot_be_done_is_one_sentence(options, sentence):
     with pytest.raises(BadRequest, match=sentence):
         compare(table(), n_jobs=1, **options)
+
+
+def test_a_metric_of_two_classes_names_its_average_for_more():
+    frame = table().assign(sold=np.arange(120) % 3)
+    with pytest.raises(BadRequest, match=r"f1:pos_label=1 is of two classes, and there are 3; try f1_macro\."):
+        compare(frame, target="sold", metric="f1:pos_label=1", **FAST)
 
 
 def test_settings_are_used_and_shown():

@@ -302,3 +302,20 @@ def test_labels_that_hardly_repeat_and_columns_that_are_mostly_missing_are_left_
     assert "ticket: left out: 140 different labels, most of them in one row." in found.remarks
     assert "deck: left out: 75% of the rows have no value." in found.remarks
     assert found.data.n_rows == 200
+
+
+@pytest.mark.parametrize("model", ["gaussian-mixture", "bayesian-network"])
+def test_the_winner_is_kept_and_draws_the_same_rows_again(tmp_path, model):
+    from margin.runs import Run
+    from margin.service.comparison.generative.keeping import open_generator
+
+    frame = table()
+    frame["town"] = frame["town"].map({"n": "north, Ä", "s": 's "x"'})
+    frame["paid"] = frame["size"] > 0.3
+    frame["rooms"] = np.clip(np.round(3 + frame["size"]), 1, 5)
+    found = margin.compare(frame, generative=True, models=[model], out=tmp_path / "g")
+    again = open_generator(Run.existing(tmp_path / "g"))
+    pd.testing.assert_frame_equal(again.sample(300, random_state=4), found.best_.sample(300, random_state=4))
+    rows = found.data.held_out
+    expected, scored = (g.log_densities(rows, np.random.default_rng(0)) for g in (found.best_, again))
+    np.testing.assert_array_equal(expected, scored)

@@ -182,7 +182,7 @@ def test_other_tokens_and_parts_learn(options):
         ("short", ValueError, "more tokens to learn from than the context of 16; got 7"),
         (["fine", 3], TypeError, "must be strings; text 1 is of type int"),
         (["fine", ""], ValueError, "no empty strings; text 1 is empty"),
-        (["fine", "a\ud800"], ValueError, "valid Unicode; text 1 has half of a surrogate pair at position 1"),
+        (["fine", "a\ud800"], ValueError, "valid Unicode; text 1 has a lone surrogate at position 1"),
     ],
 )
 def test_bad_texts_are_refused(X, error, sentence):

@@ -193,7 +193,7 @@ def test_scikit_learn_takes_it():
         (["good", None], "X must be strings only; text 1 is NoneType"),
         (["good", "caf\udce9"], "X must be valid Unicode; text 1 has a lone surrogate at position 3"),
         ([], "X must have at least one text; got none"),
-        (7, "X must be a sequence of strings; got int"),
+        (7, "X must be a sequence of texts; got int"),
         (np.array([["a", "b"], ["c", "d"]]), "X must be one column of strings; got 2 columns"),
     ],
 )

@@ -152,8 +152,8 @@ def _print(comparison: Comparison) -> None:
 
     console = result()
     # A pipe has no width: nothing may be cut off there.
-    wide = None if console.is_terminal else 200
-    console.print(board_table(comparison), width=wide)
+    width = console.width if console.is_terminal else 200
+    console.print(board_table(comparison, width), width=width)
     for note in notes(comparison):
         console.print(note, highlight=False, soft_wrap=not console.is_terminal)
 

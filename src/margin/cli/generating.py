@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.table import Table
 
+from margin.cli.board_columns import BoardRow, board_columns
 from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
 
 if TYPE_CHECKING:
@@ -67,33 +68,30 @@ def _density(s: GeneratorStanding) -> str:
 
 def _print(comparison: GenerativeComparison) -> None:
     from margin.service.comparison.generative.result import verdict
-    from margin.service.comparison.showing import score_text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("  model", no_wrap=True)
-    for heading in ("log-density ↑", "kind", "95 % interval", *SHOWN, "fit s"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for s in comparison.standings:
-        if s.status not in ("ranked", "reference"):
-            table.add_row(f"  {s.model}", s.status)
-            continue
-        interval = f"{score_text(s.low)}…{score_text(s.high)}" if math.isfinite(s.low) else ""
-        density = (
-            score_text(s.log_density)
-            if math.isfinite(s.log_density)
-            else ""
-            if s.log_density_kind == "none"
-            else "-inf"
-        )
-        kind = s.status if s.status == "reference" else s.log_density_kind
-        numbers = [f"{s.measures[name]:.3f}" for name in SHOWN.values()]
-        seconds = f"{s.fit_seconds:.2f}" if s.status == "ranked" else ""
-        table.add_row(f"{'≈' if s.tied else ' '} {s.model}", density, kind, interval, *numbers, seconds)
     console = result()
-    console.print(table, width=None if console.is_terminal else 200)
+    width = console.width if console.is_terminal else 200
+    headings = ("log-density ↑", "kind", "95 % interval", *SHOWN, "fit s")
+    console.print(board_columns(headings, [_row(s) for s in comparison.standings], width), width=width)
     reasons = [f"{s.model}: {s.status}: {s.error}" for s in comparison.standings if s.error]
     for note in [*verdict(comparison), *reasons, *comparison.remarks]:
         console.print(note, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+
+def _row(s: GeneratorStanding) -> BoardRow:
+    from margin.service.comparison.showing import score_text
+
+    mark = "≈ " if s.tied else "  "
+    if s.status not in ("ranked", "reference"):
+        return BoardRow(mark, s.model, (s.status,))
+    interval = f"{score_text(s.low)}…{score_text(s.high)}" if math.isfinite(s.low) else ""
+    density = "" if s.log_density_kind == "none" else "-inf"
+    if math.isfinite(s.log_density):
+        density = score_text(s.log_density)
+    kind = s.status if s.status == "reference" else s.log_density_kind
+    numbers = [f"{s.measures[name]:.3f}" for name in SHOWN.values()]
+    seconds = f"{s.fit_seconds:.2f}" if s.status == "ranked" else ""
+    return BoardRow(mark, s.model, (density, kind, interval, *numbers, seconds))
 
 
 def _end(comparison: GenerativeComparison, as_json: bool) -> None:
@@ -102,7 +100,8 @@ def _end(comparison: GenerativeComparison, as_json: bool) -> None:
     if run.status == "finished":
         console = log() if as_json else result()
         console.print(
-            f"{run.folder}: board.json, board.png, and sampled.csv with new rows of {comparison.winner}",
+            f"{comparison.winner} fitted on all rows: {run.folder}, with board.json, board.png, and new rows of it in"
+            f" sampled.csv; margin sample {shlex.quote(str(run.folder))} draws more",
             highlight=False,
             soft_wrap=True,
         )

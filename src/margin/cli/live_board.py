@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
+from margin.cli.board_columns import BoardRow, board_columns
 from margin.cli.output import log
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from margin.service.comparison import Comparison
 
 __all__ = ["board_table", "notes", "watching"]
+
+NARROW = 60  # columns of a terminal; below, the name of a metric takes the room of a model's
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def watching(quiet: bool = False) -> Iterator[Callable[[Comparison], None]]:
         yield _Lines()
     else:
         with Live(console=console, transient=True, refresh_per_second=4) as live:
-            yield lambda comparison: live.update(board_table(comparison))
+            yield lambda comparison: live.update(board_table(comparison, console.width))
 
 
 class _Lines:
@@ -70,18 +72,15 @@ def _time_left(comparison: Comparison) -> str:
     return f"about {seconds_text(eta)} left" if eta == eta and eta > 0 else ""
 
 
-def board_table(comparison: Comparison) -> Group:
-    """The table, which fits 80 columns."""
-    metric = comparison.metric
+def board_table(comparison: Comparison, width: int = 80) -> Group:
+    """The table in so many columns of a terminal; in a narrow one the metric is named above it."""
+    metric, standings = comparison.metric, comparison.standings
     arrow = "↑" if metric.greater_is_better else "↓"
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("  model", no_wrap=True)
-    for column in (f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s"):
-        table.add_column(column, justify="right", no_wrap=True)
-    standings = comparison.standings
-    for s in standings:
-        table.add_row(*_cells(comparison, s, best=s is standings[0]))
-    return Group(Text(_heading(comparison), style="italic"), table)
+    narrow = width < NARROW
+    headings = (f"{'score' if narrow else metric.name} {arrow}", "95 % interval", "fit s", "predict s")
+    rows = [_row(comparison, s, best=s is standings[0]) for s in standings]
+    heading = _heading(comparison) + (f"; by {metric.name}" if narrow else "")
+    return Group(Text(heading, style="italic"), board_columns(headings, rows, width))
 
 
 def _heading(comparison: Comparison) -> str:
@@ -93,27 +92,21 @@ def _heading(comparison: Comparison) -> str:
     return f"{subject}, {comparison.done} of {comparison.total} trials{left and ', ' + left}"
 
 
-def _cells(comparison: Comparison, s: Standing, best: bool) -> tuple[str, ...]:
+def _row(comparison: Comparison, s: Standing, best: bool) -> BoardRow:
     from margin.service.comparison.showing import score_text
 
     mark = "≈ " if s.tied and not comparison.running else "  "
     if s.status in ("failed", "left out"):
-        color = "red" if s.status == "failed" else "dim"
-        return f"{mark}{s.model}", f"[{color}]{s.status}[/{color}]"
+        return BoardRow(mark, s.model, (s.status,), "red" if s.status == "failed" else "dim")
     seconds = ("", "") if s.fit_seconds != s.fit_seconds else (f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}")
     if s.status == "cut":
-        cells = (
-            f"{mark}{s.model}",
-            score_text(s.mean) or "cut",
-            f"on {s.n_train:,} rows" if s.n_train else "",
-            *seconds,
-        )
-        return tuple(f"[dim]{cell}[/dim]" for cell in cells)
+        rows = f"on {s.n_train:,} rows" if s.n_train else ""
+        return BoardRow(mark, s.model, (score_text(s.mean) or "cut", rows, *seconds), "dim")
     interval = "" if s.low != s.low else f"{score_text(s.low)}…{score_text(s.high)}"
     if s.status == "partial" and not comparison.running:
         interval = f"{s.folds} of {comparison.n_folds} folds"
-    cells = (f"{mark}{s.model}", score_text(s.mean), interval, *seconds)
-    return tuple(f"[bold]{cell}[/bold]" for cell in cells) if best and not comparison.running else cells
+    style = "bold" if best and not comparison.running else ""
+    return BoardRow(mark, s.model, (score_text(s.mean), interval, *seconds), style)
 
 
 def notes(comparison: Comparison) -> list[Text]:

@@ -48,8 +48,7 @@ def sample(
         if given or writes(prediction.open_model(run)[0]):
             _write_texts(run, n or 1, seed, given, out, as_json)
             return
-        draws = prediction.sample(run, n or 10, seed)
-        write_columns({f"x{i}": column for i, column in enumerate(draws.reshape(len(draws), -1).T)}, out, as_json)
+        write_columns(prediction.sample(run, n or 10, seed), out, as_json)
 
 
 def _write_texts(run: str, n: int, seed: int, options: dict[str, Any], out: Path | None, as_json: bool) -> None:

@@ -25,7 +25,7 @@ from typing import Any, Literal, dataclass_transform
 
 from margin.core.arguments import shown
 from margin.core.docstrings import with_sections
-from margin.core.domains import Build, Domain
+from margin.core.domains import Build, Domain, Seed
 
 __all__ = [
     "COPY",
@@ -48,6 +48,7 @@ __all__ = [
 
 COPY = "Permission to overwrite X, which is never used: X stays as it is."  # what `copy_X` means everywhere
 N_JOBS = "Most threads to use; None uses as many as the work is worth, -1 all cores."
+LARGEST_INTEGER = 2**63  # from here on neither NumPy, Numba nor torch can take one
 VERBOSE = "Whether every record of the fit is printed."  # what `verbose` means on every iterative estimator
 
 
@@ -146,8 +147,10 @@ def check_parameters(estimator: Any) -> None:
     """Raise one sentence for the first parameter outside its domain."""
     for name, declared in parameters_of(type(estimator)).items():
         value = getattr(estimator, name)
+        owner = type(estimator).__name__
+        if isinstance(value, int) and abs(value) >= LARGEST_INTEGER and not isinstance(declared.domain, Seed):
+            raise InvalidParameter(f"{owner}: {name} must be below 2^63 in size; got {shown(value)}.")
         if not declared.domain.accepts(value):
-            owner = type(estimator).__name__
             raise InvalidParameter(f"{owner}: {name} must be {declared.domain.description}; got {shown(value)}.")
 
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from margin.core.domains import Choice, Integer, Optional
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.number_range import within_float32
 from margin.core.parameters import Declared, parameter
+from margin.core.precision import check_magnitude
 
 __all__ = ["CHUNK_VALUES", "ImageParameters", "channel_scaling", "check_images", "first_channels"]
 
@@ -69,8 +69,7 @@ def check_images(
     from sklearn.utils.validation import check_array, validate_data
 
     owner = type(estimator).__name__
-    _refuse_mixed_sizes(owner, X)
-    dimension = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+    dimension = X.ndim if hasattr(X, "ndim") else _array(owner, X).ndim
     if dimension <= 2:
         X = validate_data(estimator, X, dtype=_dtype(X), reset=fitted is None)
         shape = (1, X.shape[1]) if image_shape is None else tuple(int(n) for n in image_shape)
@@ -84,6 +83,8 @@ def check_images(
         if dimension > 4:
             raise ValueError(f"{owner}: X must have 2, 3 or 4 axes; got {dimension}.")
         X = check_array(X, dtype=_dtype(X), allow_nd=True, estimator=estimator, input_name="X")
+        if not all(X.shape):
+            raise ValueError(f"{owner}: X must have images with pixels; got images of shape {X.shape[1:]}.")
         if fitted is None:
             estimator.n_features_in_ = int(np.prod(X.shape[1:]))
             estimator.__dict__.pop("feature_names_in_", None)
@@ -94,19 +95,34 @@ def check_images(
             f"{owner}: X must have images of {fitted[0]} channels{size}, as in fit; "
             f"got {images.shape[1]} channels and {images.shape[2]} x {images.shape[3]} pixels."
         )
-    return np.ascontiguousarray(images if images.dtype == np.uint8 else within_float32(owner, "X", images))
+    check_magnitude(owner, "X", images)
+    kind = np.uint8 if images.dtype == np.uint8 else np.float32
+    return np.require(images, dtype=kind, requirements=["C", "W"])  # torch warns of arrays that cannot be written
 
 
-def _refuse_mixed_sizes(owner: str, X: Any) -> None:
-    """A list of images must have one shape; NumPy's own error says neither which differ nor what to do."""
-    if not isinstance(X, list | tuple) or not all(isinstance(image, np.ndarray) for image in X):
-        return
-    other = next((k for k, image in enumerate(X) if image.shape != X[0].shape), None)
-    if other is not None:
+def _array(owner: str, X: Any) -> np.ndarray:
+    """A list of images as one array; NumPy's own error says neither which sizes differ nor what to do."""
+    try:
+        return np.asarray(X)
+    except ValueError:
+        shapes = [_shape(image) for image in X]
+        other = next((k for k, shape in enumerate(shapes) if shape is None or shape != shapes[0]), 0)
+        if shapes[other] is None:
+            raise ValueError(
+                f"{owner}: the rows of an image must all have one length; those of X[{other}] differ."
+            ) from None
         raise ValueError(
-            f"{owner}: images must all have one size; X[0] has shape {X[0].shape} and X[{other}] {X[other].shape}; "
+            f"{owner}: images must all have one size; X[0] has shape {shapes[0]} and X[{other}] {shapes[other]}; "
             "resize them first."
-        )
+        ) from None
+
+
+def _shape(image: Any) -> tuple[int, ...] | None:
+    """None where it has none: its rows differ in length."""
+    try:
+        return np.shape(image)
+    except ValueError:
+        return None
 
 
 def _dtype(X: Any) -> Any:

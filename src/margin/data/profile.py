@@ -10,7 +10,7 @@ gives the target away (:mod:`margin.data.leakage`), and whether rows belong toge
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class Profile:
     ``table`` holds the columns as they were read (numbers written ``$1,234.50`` are numbers). ``task`` is
     "classification" or "regression", or "density" without a target. ``suggested_group`` and ``suggested_time`` name a
     column whose values seem to tie rows together or to order them; ``suggested_metric`` is one that suits the target.
+    Where rows repeat, ``copies`` has a number per row that equal ones share, and ``copies_remark`` is one of the
+    remarks.
     """
 
     table: Table
@@ -68,6 +70,8 @@ class Profile:
     suggested_group: str | None = None
     suggested_time: str | None = None
     suggested_metric: str | None = None
+    copies_remark: str = ""
+    copies: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> ColumnProfile:
         match = next((column for column in self.columns if column.name == name), None)
@@ -141,11 +145,12 @@ def _judged(
     group, group_remark = group_column({name: facts for name, facts in columns.items() if name not in ignored})
     time, time_remark = time_column({name: facts for name, facts in columns.items() if judged[name].used})
     used = [facts for name, facts in columns.items() if judged[name].used]
+    copies_remark, copies = duplicate_rows(used, goal)
     remarks = [
         *read.remarks,
         *([] if goal is None else target_remarks(goal, task)),
         *(_leak_remark(name, leak, target) for name, leak in leaks.items()),
-        duplicate_rows(used, goal),
+        copies_remark,
         group_remark,
         time_remark,
         "" if goal is None or time or group else order_of_rows(goal, task),
@@ -160,6 +165,8 @@ def _judged(
         suggested_group=group,
         suggested_time=time,
         suggested_metric=None if goal is None else suggest_metric(goal, task),
+        copies_remark=copies_remark,
+        copies=copies,
     )
 
 

@@ -1,17 +1,16 @@
-"""Files in, tables out: delimited text, JSON, Excel, Parquet and Arrow, plain or gzip, from a path, folder or stdin."""
+"""Files in, tables out: delimited text, JSON, Excel, Parquet, Arrow, plain or packed, from a path, folder or stdin."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from margin.data.columnar import from_arrow, from_pandas, read_columnar
 from margin.data.delimited import read_delimited
 from margin.data.json_records import looks_like_json, read_json
+from margin.data.packed import PACKED, packing_of, unpacked
 from margin.data.spreadsheet import read_spreadsheet
 from margin.data.table import Table
 
@@ -25,7 +24,7 @@ _ARROW = (".arrow", ".feather", ".ipc")
 #: Formats that other programs read, and what to do.
 _FOREIGN = {
     **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), "save it as .xlsx"),
-    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz", ".zst"), "unpack it"),
+    **dict.fromkeys((".7z", ".rar", ".tar", ".tgz", ".zst"), "unpack it"),
     **dict.fromkeys((".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5", ".mat", ".orc"), "save it as Parquet or CSV"),
     **dict.fromkeys((".dta", ".sav", ".sas7bdat", ".rds", ".rdata", ".arff", ".libsvm", ".svmlight"), "save it as CSV"),
     **dict.fromkeys((".db", ".sqlite", ".sqlite3", ".duckdb", ".mdb", ".accdb"), "export the table as CSV or Parquet"),
@@ -38,11 +37,11 @@ _MARKUP = (b"<!doctype html", b"<html", b"<?xml")
 def read(path: str | os.PathLike[str], *, header: bool | None = None, names: Sequence[str] | None = None) -> Table:
     """The table in a file: delimited text, .jsonl .ndjson .json, .xlsx, .parquet .pq (also a folder), .arrow .feather.
 
-    Text and JSON may be packed as .gz; ``-`` is the standard input. A file whose suffix says nothing is known by its
-    content. Encoding, delimiter and quotes of text files are found out; so is the header line, unless ``header`` says
-    whether there is one. Without a header the columns are called ``column_1``, ``column_2``, ... ``names`` replaces all
-    names. What was guessed is in the table's ``remarks`` and ``notes``; every problem is one sentence that begins with
-    the path.
+    A file may be packed as .gz, .bz2, .xz or, alone, as .zip; ``-`` is the standard input. A file whose suffix says
+    nothing is known by its content. Encoding, delimiter and quotes of text files are found out; so is the header line,
+    unless ``header`` says whether there is one. Without a header the columns are called ``column_1``, ``column_2``, ...
+    ``names`` replaces all names. What was guessed is in the table's ``remarks`` and ``notes``; every problem is one
+    sentence that begins with the path.
     """
     where = "standard input" if str(path) == "-" else str(path)
     try:
@@ -61,15 +60,18 @@ def _read_path(path: Path, header: bool | None) -> Table:
         return _read_folder(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    suffix = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    foreign = next((name for name in (suffixes[-1:] or [""], [suffix]) if name[0] in _FOREIGN), None)
-    if foreign is not None:
-        raise ValueError(f"{foreign[0]} files are not read; {_FOREIGN[foreign[0]]}")
-    if suffix in _PARQUET + _ARROW and suffixes[-1] != ".gz":
-        return read_columnar(path, "Parquet" if suffix in _PARQUET else "Arrow")
-    data = path.read_bytes()
-    return _read_bytes(_unpacked(data) if suffixes[-1:] == [".gz"] else data, suffix, header)
+    *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
+    suffix = inner if last in PACKED else last
+    _refuse_foreign(last)
+    _refuse_foreign(suffix)
+    if last in _PARQUET + _ARROW:
+        return read_columnar(path, "Parquet" if last in _PARQUET else "Arrow")
+    return _read_bytes(path.read_bytes(), suffix, header, PACKED.get(last, ""))
+
+
+def _refuse_foreign(suffix: str) -> None:
+    if suffix in _FOREIGN:
+        raise ValueError(f"{suffix} files are not read; {_FOREIGN[suffix]}")
 
 
 def _read_folder(path: Path) -> Table:
@@ -85,10 +87,13 @@ def _like(path: Path) -> str:
     return f", such as {example}" if example else ""
 
 
-def _read_bytes(data: bytes, suffix: str, header: bool | None) -> Table:
-    """The table in ``data``; the content says what it is where the suffix does not."""
-    if data[:2] == b"\x1f\x8b":
-        data = _unpacked(data)
+def _read_bytes(data: bytes, suffix: str, header: bool | None, packed: str = "") -> Table:
+    """The table in ``data``; the content says what it is, and how it is packed, where the suffix does not."""
+    packed = packed or ("" if suffix in _EXCEL else packing_of(data))
+    if packed:
+        data, inner = unpacked(data, packed)
+        _refuse_foreign(inner)
+        return _read_bytes(data, inner or suffix, header)
     if suffix in _EXCEL or data[:4] == b"PK\x03\x04":
         return read_spreadsheet(data, header)
     if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
@@ -98,13 +103,6 @@ def _read_bytes(data: bytes, suffix: str, header: bool | None) -> Table:
     if suffix in _JSON or (suffix not in _TEXT and looks_like_json(data[:200].decode("utf-8", "replace"))):
         return read_json(data)
     return read_delimited(data, suffix, header)
-
-
-def _unpacked(data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as problem:
-        raise ValueError(f"is not a complete gzip file ({problem})") from None
 
 
 def _renamed(table: Table, names: Sequence[str]) -> Table:

@@ -14,7 +14,9 @@ from margin.data.kinds import FEW
 
 __all__ = [
     "duplicate_rows",
+    "few_combinations",
     "group_column",
+    "mixed",
     "names_groups",
     "order_of_rows",
     "suggest_metric",
@@ -39,40 +41,55 @@ _PERSONS = (
 _OWNERS = re.compile(rf"{_PERSONS}|session|device|machine|sensor|vehicle|account|site|hospital|school|group")
 
 
-def duplicate_rows(columns: Sequence[ColumnFacts], target: ColumnFacts | None) -> str:
-    """A remark on rows that repeat an earlier one in all ``columns`` and in the target, or "".
+def duplicate_rows(columns: Sequence[ColumnFacts], target: ColumnFacts | None) -> tuple[str, np.ndarray | None]:
+    """A remark on rows that repeat an earlier one in all ``columns`` and in the target, and a number per row that equal
+    rows share; "" and None if there are none.
 
     Where every column has few values, and combinations of them are not many times as many as rows, rows repeat anyway.
     Rows that repeat but have other targets are no copies; they are only mentioned beside some that are.
     """
-    if not columns or not columns[0].n_rows or _few_combinations(columns):
-        return ""
+    if (
+        not columns
+        or not columns[0].n_rows
+        or few_combinations([_size(column) for column in columns], columns[0].n_rows)
+    ):
+        return "", None
     keys = _row_keys(columns)
     different = len(np.unique(keys))
-    copies = len(keys) - (different if target is None else len(np.unique(_row_keys([*columns, target]))))
+    whole = keys if target is None else _row_keys([*columns, target])
+    copies = len(keys) - (different if target is None else len(np.unique(whole)))
     if not copies:
-        return ""
+        return "", None
     repeat = "repeats" if copies == 1 else "repeat"
     remark = f"{copies:,} of {len(keys):,} rows {repeat} an earlier one: copies among test rows make scores too good"
     others = len(keys) - different - copies
     if not others:
-        return remark + "."
-    return remark + f"; {others:,} more {'does' if others == 1 else 'do'}, but with another target."
+        return remark + ".", whole
+    return remark + f"; {others:,} more {'does' if others == 1 else 'do'}, but with another target.", whole
 
 
-def _few_combinations(columns: Sequence[ColumnFacts]) -> bool:
-    sizes = [column.n_distinct + bool(column.absent.any()) for column in columns]
-    return max(sizes) <= FEW and math.prod(sizes) < COMBINATIONS_PER_ROW * columns[0].n_rows
+def _size(column: ColumnFacts) -> int:
+    return column.n_distinct + bool(column.absent.any())
+
+
+def few_combinations(sizes: Sequence[int], n_rows: int) -> bool:
+    """Whether columns of so many different values are bound to repeat whole rows."""
+    return max(sizes) <= FEW and math.prod(sizes) < COMBINATIONS_PER_ROW * n_rows
 
 
 def _row_keys(columns: Sequence[ColumnFacts]) -> np.ndarray:
     """One 64-bit number per row: rows with equal values have equal numbers, others different ones (almost surely)."""
     keys = np.zeros(columns[0].n_rows, dtype=np.uint64)
     for column in columns:
-        # The multiplier of a linear congruential generator mixes; the shift brings high bits back down.
-        keys = (keys ^ (column.codes + 1).astype(np.uint64)) * np.uint64(6364136223846793005)
-        keys ^= keys >> np.uint64(29)
+        keys = mixed(keys, (column.codes + 1).astype(np.uint64))
     return keys
+
+
+def mixed(keys: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Two 64-bit numbers per row as one: the multiplier of a linear congruential generator mixes, and the shift brings
+    high bits back down."""
+    keys = (keys ^ more) * np.uint64(6364136223846793005)
+    return keys ^ (keys >> np.uint64(29))
 
 
 def names_groups(facts: ColumnFacts) -> bool:

@@ -88,7 +88,7 @@ class StateDensity(DensityMixin, ColumnReading, Estimator):
         return [column.size for column in self._columns()]
 
     def _read(self, X: Any, *, reset: bool = False) -> np.ndarray:
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        return validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
 
     @abstractmethod
     def _log_prob(self, codes: np.ndarray) -> np.ndarray:

@@ -81,7 +81,7 @@ class KernelDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelDensity:
         """Keep the rows; ``y`` is ignored."""
         self._check_parameters()
-        rows = validate_squarable(self, X, dtype=np.float64, copy=True)
+        rows = validate_squarable(self, X, dtype=np.float64, order="C", copy=True)
         weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if weights.sum() <= 0:
             raise ValueError("KernelDensity: sample_weight must have a positive sum.")
@@ -95,7 +95,7 @@ class KernelDensity(DensityMixin, Estimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """The log-density of every row, in nats, exact unless an error is allowed; minus infinity where it is 0."""
         check_is_fitted(self)
-        X = validate_squarable(self, X, reset=False, dtype=np.float64)
+        X = validate_squarable(self, X, reset=False, dtype=np.float64, order="C")
         space = self._space(X.shape[1])
         constant = space.log_volume(self.kernel, X.shape[1], self.bandwidth_)
         radius = self._reach(constant)

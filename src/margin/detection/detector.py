@@ -120,7 +120,7 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         self._check_parameters()
         images = self._images(X, reset=True)
         objects = _objects(y, images)
-        classes = np.unique(np.concatenate([boxes.labels for boxes in objects]))
+        classes = _classes(objects)
         if not len(classes):
             raise ValueError("ObjectDetector: y must hold at least one box; got none.")
         if self._goes_on() and not np.array_equal(classes, self.classes_):
@@ -258,9 +258,9 @@ def _objects(y: Any, images: np.ndarray) -> list[Boxes]:
         raise ValueError("ObjectDetector: y must be given: a sequence of Boxes, one per image; got None.")
     if not isinstance(y, Sequence | np.ndarray):
         raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(y).__name__}.")
-    other = next((boxes for boxes in y if not isinstance(boxes, Boxes)), None)
-    if other is not None:
-        raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(other).__name__}.")
+    others = [type(boxes).__name__ for boxes in y if not isinstance(boxes, Boxes)]
+    if others:
+        raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {others[0]}.")
     if len(y) != len(images):
         raise ValueError(f"ObjectDetector: y must have {len(images)} entries, one per image; got {len(y)}.")
     height, width = images.shape[2:]
@@ -272,6 +272,18 @@ def _objects(y: Any, images: np.ndarray) -> list[Boxes]:
                 f"got {outside.tolist()} for image {k}."
             )
     return list(y)
+
+
+def _classes(objects: Sequence[Boxes]) -> np.ndarray:
+    """The labels of all boxes, sorted."""
+    labels = [boxes.labels for boxes in objects if len(boxes)]
+    kinds = {"string" if part.dtype.kind == "U" else part.dtype.kind for part in labels}
+    if kinds & {"O", "string"} and kinds != {"string"}:
+        raise ValueError("ObjectDetector: labels of y must be all numbers or all strings; got other objects or both.")
+    classes = np.unique(np.concatenate(labels)) if labels else np.empty(0)
+    if classes.dtype.kind == "f" and np.isnan(classes).any():
+        raise ValueError("ObjectDetector: labels of y must be classes; got NaN.")
+    return classes
 
 
 def _padded(objects: Sequence[Boxes], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

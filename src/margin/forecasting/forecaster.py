@@ -15,6 +15,7 @@ from margin.core.domains import Choice, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, seed_estimator, seed_from
+from margin.core.targets import numeric_target
 from margin.forecasting.inputs import column_scaling, regressor_inputs, series_of, step_parts, takes_series
 from margin.forecasting.windows import conformal_width, sliding_windows
 from margin.linear import Ridge
@@ -148,7 +149,14 @@ class Forecaster(Estimator):
         given = X if y is None else y
         truth = series_of(given)
         steps = len(truth) if y is None or not self.n_features_in_ else X
-        return float(r2_score(truth, self.predict(steps).reshape(truth.shape)))
+        forecast = self.predict(steps)
+        forecast = forecast.reshape(len(forecast), -1)
+        if forecast.shape != truth.shape:
+            raise ValueError(
+                f"Forecaster: y must have {len(forecast)} values, one for each row of X, of {forecast.shape[1]} "
+                f"series; got shape {truth.shape}."
+            )
+        return float(r2_score(truth, forecast))
 
     def _learned_from(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """The series (n, k) and its exogenous columns (n, d)."""
@@ -158,7 +166,7 @@ class Forecaster(Estimator):
             self.n_features_in_ = 0
             self.__dict__.pop("feature_names_in_", None)
             return series, np.empty((len(series), 0))
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = validate_data(self, X, numeric_target(self, y), dtype=np.float64, multi_output=True, y_numeric=True)
         self.single_series_ = y.ndim == 1
         return y.reshape(len(y), -1).astype(np.float64), X
 

@@ -9,13 +9,16 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from margin.core.number_range import in_safe_units
+from margin.core.targets import numeric_target
 
 __all__ = ["column_scaling", "regressor_inputs", "series_of", "step_parts", "takes_series"]
 
 
 def series_of(y: Any) -> np.ndarray:
     """A series (n,) or several (n, k) as (n, k)."""
-    y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="series", estimator="Forecaster")
+    y = check_array(
+        numeric_target("Forecaster", y), dtype=np.float64, ensure_2d=False, input_name="series", estimator="Forecaster"
+    )
     if y.ndim > 2 or y.ndim < 1:
         raise ValueError(f"Forecaster: a series must have the shape (n,) or (n, k); got {y.shape}.")
     return y.reshape(len(y), -1)

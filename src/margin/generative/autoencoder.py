@@ -173,7 +173,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     def decode(self, Z: Any) -> np.ndarray:
         """The row that every code stands for."""
         module = self._trained()
-        Z = check_array(Z, dtype=[np.float64, np.float32])
+        Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
         if Z.shape[1] != self.network_["n_components"]:
             wanted = self.network_["n_components"]
             raise ValueError(f"Autoencoder: Z must have {wanted} columns, one per coordinate; got {Z.shape[1]}.")
@@ -249,7 +249,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def _validate(self, X: Any, *, reset: bool = False) -> np.ndarray:
         """What is restored in training must be in the range of the output; what is encoded later may be noisy."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         if reset and self.out_activation == "logistic" and (X.min() < 0 or X.max() > 1):
             raise ValueError(
                 f"Autoencoder: X must have entries from 0 to 1 for a logistic output; got {X.min():g} to {X.max():g}."

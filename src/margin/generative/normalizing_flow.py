@@ -91,7 +91,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
         kinds = [self.layers] if isinstance(self.layers, str) else list(self.layers)
         if not kinds:
             raise ValueError("NormalizingFlow: layers must name at least one kind of layer; got none.")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=True)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=True)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
@@ -107,14 +107,14 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
     def transform(self, X: Any) -> np.ndarray:
         """The noise that every row is the image of."""
         module = self._trained()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         noise = self._evaluate(lambda x: module.to_noise(x)[0], self._scaled(X))
         return noise.astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The row that every row of noise is sent to."""
         module = self._trained()
-        Z = check_array(Z, dtype=[np.float64, np.float32])
+        Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
         if Z.shape[1] != self.n_features_in_:
             raise ValueError(f"NormalizingFlow: Z must have {self.n_features_in_} columns; got {Z.shape[1]}.")
         rows = Scaling(self.center_, self.scale_).undo(self._evaluate(module.to_data, Z))
@@ -130,7 +130,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
     def score_samples(self, X: Any) -> np.ndarray:
         """The log-density of every row, in nats."""
         module = self._trained()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         densities = self._evaluate(module, self._scaled(X)).astype(np.float64)
         return finite_values("NormalizingFlow", "X", X, lambda: densities - self._log_volume())
 

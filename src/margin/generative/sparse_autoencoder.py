@@ -102,7 +102,7 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the loss; ``state`` continues a fit exactly."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
@@ -128,13 +128,13 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
     def transform(self, X: Any) -> np.ndarray:
         """How much of every direction every row has, in the units of ``X``; most are 0."""
         module = self._trained()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return (self._evaluate(module.encode, self._scaled(X)) * self.scale_).astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The row that every code stands for."""
         module = self._trained()
-        Z = check_array(Z, dtype=[np.float64, np.float32])
+        Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
         wanted = self.network_["n_directions"]
         if Z.shape[1] != wanted:
             raise ValueError(f"SparseAutoencoder: Z must have {wanted} columns, one per direction; got {Z.shape[1]}.")
@@ -142,7 +142,7 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
 
     def score(self, X: Any, y: Any = None) -> float:
         """Fraction of the variance of ``X`` about the learned center that the reconstruction explains."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         error = np.square(X - self.inverse_transform(self.transform(X)), dtype=np.float64).sum()
         return 1 - float(error / max(np.square(X - self.center_, dtype=np.float64).sum(), np.finfo(float).tiny))
 

@@ -220,7 +220,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             raise ValueError(f"VAE: n_components must be at least 2 on a sphere; got {self.n_components}.")
 
     def _validate(self, X: Any, *, reset: bool = False) -> np.ndarray:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         if (self.likelihood if reset else self.network_["likelihood"]) == "bernoulli" and (X.min() < 0 or X.max() > 1):
             raise ValueError(
                 f"VAE: X must have entries from 0 to 1 for a Bernoulli decoder; got {X.min():g} to {X.max():g}."
@@ -250,7 +250,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
 
 def latent_rows(Z: Any, n_components: int) -> np.ndarray:
-    Z = check_array(Z, dtype=[np.float64, np.float32])
+    Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
     if Z.shape[1] != n_components:
         raise ValueError(f"VAE: Z must have {n_components} columns, one per latent coordinate; got {Z.shape[1]}.")
     return Z

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from margin.core.classes import check_classes
 from margin.core.domains import MOST_LAYERS, Choice, Integer, Number
 from margin.core.parameters import default, parameter
+from margin.core.precision import check_magnitude
 from margin.core.threads import torch_threads
 from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
@@ -100,7 +101,17 @@ class GraphEstimator(NeuralEstimator):
                 f"{name}: architecture {self.architecture!r} does not use edge features, which these graphs have; "
                 f"{', '.join(USES_EDGE_FEATURES)} do."
             )
+        if not known[0]:
+            raise ValueError(f"{name}: nodes must have at least one feature; got none.")
         for graph in graphs:
+            if graph.global_features is not None:
+                raise ValueError(
+                    f"{name}: no architecture uses global features, which these graphs have; append them to those of "
+                    "the nodes."
+                )
+            check_magnitude(name, "node features", graph.node_features)
+            if graph.edge_features is not None:
+                check_magnitude(name, "edge features", graph.edge_features)
             sizes = (graph.node_features.shape[1], _edge_size(graph))
             if sizes != known:
                 raise ValueError(
@@ -130,8 +141,8 @@ def softmax_rows(scores: np.ndarray) -> np.ndarray:
 
 
 def is_sequence_of_graphs(X: Any) -> bool:
-    """Whether ``X`` is a list, tuple or array of graphs, at least one."""
-    several = isinstance(X, Sequence) or (isinstance(X, np.ndarray) and X.dtype == object)
+    """Whether ``X`` is a list, tuple, array or column of graphs, at least one."""
+    several = isinstance(X, Sequence) or (getattr(X, "ndim", 0) == 1 and X.dtype == object)
     return several and len(X) > 0 and all(isinstance(graph, Graph) for graph in X)
 
 

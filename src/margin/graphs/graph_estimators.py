@@ -17,6 +17,7 @@ from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Flag
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
@@ -143,7 +144,7 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
         if y is None:
             raise ValueError("GraphRegressor requires y to be passed, but the target y is None.")
         graphs = self._graphs(X, reset=True)
-        y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        y = np.asarray(column_or_1d(numeric_target(self, y), warn=True), dtype=np.float64)
         if len(y) != len(graphs) or not np.isfinite(y).all():
             raise ValueError(
                 f"GraphRegressor: y must be one finite number per graph, {len(graphs)}; got {len(y)} with "

@@ -120,7 +120,9 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the edges of ``X``."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+        predicted = self.predict(X)
+        y = coded_classes("LinkPredictor", y, len(predicted), "edge")
+        return float(np.average(predicted == y, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

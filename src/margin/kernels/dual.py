@@ -63,7 +63,9 @@ class DualProblem:
         cache_size: float = 200.0,
     ):
         self.columns, self.target, self.low, self.high = columns, target, low, high
-        self.epsilon, self.tol, self.shrinking, self.cache_size = epsilon, tol, shrinking, cache_size
+        self.epsilon, self.shrinking, self.cache_size = epsilon, shrinking, cache_size
+        # Below the rounding of scores steps only wander, and never end.
+        self.tol = max(tol, 2 * np.finfo(float).eps * float(np.abs(target).max(initial=0.0)))
         self.beta, self.score = np.zeros(columns.n), target.copy()
         self.iteration, self.steps = 0, 0
         self.climbed = self.highest = 0.0  # what the objective has gained so far, and the most it ever had

@@ -102,6 +102,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
             )
         counted = np.flatnonzero(weights > 0)
         kernel = self._kernel_for(X, weights)
+        self._refuse_huge_values(kernel, X)
         bounds = self._bounds(weights[counted], codes, classes)
         self._loop = loop = PairLoop(self, X, counted, codes, classes, bounds, kernel)
         if state is not None:

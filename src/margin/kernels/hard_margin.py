@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from margin.core.parameters import attribute, default
+from margin.core.threads import blas_threads
 from margin.kernels.dot_product import LinearKernel
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import DualClassifier
+from margin.kernels.kernel_columns import KernelColumns
 from margin.kernels.one_vs_one import votes_with_confidence
 from margin.kernels.pair_loop import PairLoop
 
-__all__ = ["HardMarginSVC", "is_separable"]
+__all__ = ["HardMarginSVC", "hull_distance", "is_separable"]
 
 # A margin below this fraction of the size of the data cannot be told from none in floating point.
 SMALLEST_MARGIN = 1e-7
@@ -40,6 +42,21 @@ def is_separable(X: NDArray[Any], labels: NDArray[Any]) -> bool:
     A = -labels[:, None] * np.column_stack([rows, np.ones(len(rows))])
     program = linprog(np.zeros(A.shape[1]), A_ub=A, b_ub=-np.ones(len(A)), bounds=(None, None), method="highs")
     return bool(program.status == 0)
+
+
+def hull_distance(columns: KernelColumns, beta: NDArray[Any]) -> float:
+    r"""The distance between a point in the convex hull of either class, weighted as ``beta``, in feature space.
+
+    No margin is larger than half of it. Where there is none, coefficients grow without end along weights of two points
+    that meet.
+    """
+    sides = np.maximum(beta, 0), np.maximum(-beta, 0)
+    if not all(side.any() for side in sides):
+        return np.inf
+    weights = sides[0] / sides[0].sum() - sides[1] / sides[1].sum()
+    used = np.flatnonzero(weights)
+    with blas_threads(1):
+        return float(np.sqrt(max(weights @ columns.combine(used, weights[used]), 0.0)))
 
 
 class HardMarginSVC(DualClassifier):
@@ -70,6 +87,7 @@ class HardMarginSVC(DualClassifier):
     def _begin(self, loop: PairLoop, pair: int) -> None:
         members = loop.members(pair)
         labels = np.where(loop.codes[members] == loop.pairs[pair][0], 1, -1)
+        loop.seen = 0, 0.0
         if isinstance(loop.kernel, LinearKernel) and not is_separable(loop.X[loop.rows[members]], labels):
             self._refuse(loop, pair)
 
@@ -79,8 +97,15 @@ class HardMarginSVC(DualClassifier):
         diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diag(loop.X[rows])
         norm = np.sqrt(2 * max(problem.objective, 0.0))
         # The margin 1/|w| in feature space against the size of the rows there, the root of the largest k(x, x).
-        if norm * SMALLEST_MARGIN * np.sqrt(diagonal.max()) > 1 or (finished and not problem.solved):
+        smallest = SMALLEST_MARGIN * np.sqrt(max(diagonal.max(), 0.0))
+        if not smallest or norm * smallest > 1 or (finished and not problem.solved):
             self._refuse(loop, pair)
+        seen_at, seen = loop.seen
+        if not finished and problem.iteration >= 2 * seen_at:
+            grown = problem.beta - seen
+            loop.seen = problem.iteration, problem.beta.copy()
+            if hull_distance(problem.columns, grown) < 2 * smallest:
+                self._refuse(loop, pair)
 
     def _refuse(self, loop: PairLoop, pair: int) -> None:
         first, second = (loop.classes.tolist()[code] for code in loop.pairs[pair])

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.chunks import map_row_chunks
+from margin.foundations.probability.kernels import raise_in_place
 from margin.foundations.probability.pair_matrices import longest_row
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
@@ -36,6 +37,7 @@ Finish = Callable[[Array], None]
 
 BLOCK_BYTES = 1 << 20  # of one block of results: product, exponential and the rest happen while it is in cache
 COMBINED = 256  # chosen rows whose values are combined at a time
+FAR_APART = 1e3  # half the squared distance to the center: in float32 its rounding is then a few thousandths
 EXPONENTIAL_COST = 30  # multiplications that an exponential is worth when threads are counted
 
 
@@ -204,7 +206,7 @@ def columns_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> KernelColum
         left, right = _half_distances(kernel.scaled(X))
         if not -2 * right[:, -1].min() <= longest_row(dtype):
             return CalledColumns(kernel, X, dtype)
-        finish = _exponential if isinstance(kernel, RBF) else _exponential_of_root
+        finish = _exponential_of_distances(left) if isinstance(kernel, RBF) else _exponential_of_root
         return ProductColumns(left, right, finish, dtype)
     if isinstance(kernel, PeriodicKernel):
         # On circles of radius 1/l the squared distance is (4/l^2) sin^2: half of it is the exponent.
@@ -246,15 +248,24 @@ def _nothing(block: Array) -> None:
 def _power(degree: int, offset: Any) -> Finish:
     def finish(block: Array) -> None:
         block += offset
-        base = block.copy()
-        for _ in range(degree - 1):
-            block *= base
+        raise_in_place(block, degree)
 
     return finish
 
 
 def _exponential(block: Array) -> None:
     # Rounding may leave an exponent just above zero; the exponential is then one up to rounding, as it should be.
+    np.exp(block, out=block)
+
+
+def _exponential_of_distances(half_distances: Array) -> Finish:
+    """Where rows are so far apart that rounding of their distances is no longer small, exponents are cut at zero."""
+    largest = float(np.max(-half_distances[:, -2], initial=0.0))
+    return _exponential if largest < FAR_APART else _exponential_of_negative
+
+
+def _exponential_of_negative(block: Array) -> None:
+    np.minimum(block, 0, out=block)
     np.exp(block, out=block)
 
 

@@ -29,11 +29,13 @@ from margin.kernels.kernel_names import (
     named_kernel,
 )
 from margin.kernels.sparse_rows import kernel_values
+from margin.kernels.stationary import RBF
 
 __all__ = ["ROWS_DTYPES", "KernelModel", "as_rows", "columns_for", "dense", "expansion", "kept_rows", "linear_weights"]
 
 ROWS_DTYPES = [np.float64, np.float32]  # float32 rows keep their type and halve the work
 BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are judged
+MOST_DIGITS = 200  # of kernel values: their products with coefficients and with each other stay below 1e308
 
 
 def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
@@ -105,8 +107,6 @@ class KernelModel(Declared):
             except ValueError as error:
                 raise ValueError(f"{type(self).__name__}: {error}") from None
             check_parameters(kernel)
-            if isinstance(kernel, PolynomialKernel):
-                self._check_powers(kernel, X)
             return kernel
         if X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -114,15 +114,23 @@ class KernelModel(Declared):
             )
         return "precomputed"
 
-    def _check_powers(self, kernel: PolynomialKernel, X: Any) -> None:
-        """No kernel value is larger than that of the longest row with itself."""
-        squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
+    def _refuse_huge_values(self, kernel: Kernel | str, X: Any) -> None:
+        """Refuse rows whose products, powers of them or scaled distances leave no room for the steps of a solver."""
+        if not isinstance(kernel, LinearKernel | PolynomialKernel | RBF):
+            return
         with np.errstate(over="ignore"):
-            largest = (kernel.gamma * squares.max() + kernel.coef0) ** kernel.degree
-        if not np.isfinite(largest):
+            squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        digits = np.log10(max(float(np.max(squares)), np.finfo(float).tiny))  # powers of logarithms do not overflow
+        remedy, most = "scale X first", MOST_DIGITS
+        if isinstance(kernel, PolynomialKernel):
+            digits = kernel.degree * max(digits + np.log10(kernel.gamma), np.log10(max(kernel.coef0, 1.0)))
+            remedy = "scale X first, or take a smaller degree or coef0"
+        elif isinstance(kernel, RBF):
+            digits -= 2 * np.log10(np.min(kernel.length_scale))
+            remedy, most = "scale X first, or take a smaller gamma", MOST_DIGITS if X.dtype == np.float64 else 30
+        if digits > most:
             raise ValueError(
-                f"{type(self).__name__}: kernel values of these rows are too large for a number; got X up to "
-                f"{abs(X).max():.3g}; scale X first."
+                f"{type(self).__name__}: kernel values of these rows are too large for a number; {remedy}."
             )
 
     def _new_rows(self, X: Any) -> Any:

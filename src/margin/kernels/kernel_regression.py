@@ -17,6 +17,7 @@ from margin.core.domains import Choice, Either, Flag
 from margin.core.estimator import Estimator
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
+from margin.core.targets import numeric_target
 from margin.foundations.probability.kernels import squared_distances
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import ROWS_DTYPES, expansion
@@ -53,7 +54,9 @@ class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
         """Keep the rows and their values."""
         self._check_parameters()
-        X, y = validate_squarable(self, X, y, dtype=ROWS_DTYPES, order="C", y_numeric=True, multi_output=True)
+        X, y = validate_squarable(
+            self, X, numeric_target(self, y), dtype=ROWS_DTYPES, order="C", y_numeric=True, multi_output=True
+        )
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise ValueError("KernelRegression: sample_weight must be positive for some row; got only zeros.")

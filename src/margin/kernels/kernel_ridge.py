@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight
 from margin.core.domains import Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, default, parameter
+from margin.core.targets import numeric_target
 from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel
@@ -92,11 +93,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Learn from rows X and numbers y, one column or several."""
         self._check_parameters()
-        X, y = self._checked(X, y, y_numeric=True, multi_output=True)
+        X, y = self._checked(X, numeric_target(self, y), y_numeric=True, multi_output=True)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kernel = self._kernel_for(X, weights)
+        self._refuse_huge_values(kernel, X)
         if isinstance(kernel, FunctionKernel):
             kernel = FunctionKernel(kernel.function, self.kernel_params, by_rows=True)
         with np.errstate(over="ignore", invalid="ignore"):

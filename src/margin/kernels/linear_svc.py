@@ -36,6 +36,8 @@ from margin.kernels.squared_hinge import SquaredHinge
 
 __all__ = ["LinearSVC"]
 
+FAR = 100.0  # times its spread: how far from zero a column may lie before it is centered
+
 
 class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
     """Linear machine; several classes by one machine against the rest each, or by one machine of all of them.
@@ -132,9 +134,11 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
             yield record
         self._learn(loop)
         if loop.unsolved:
+            stalled = getattr(loop, "stalled", 0) == loop.unsolved
+            limit = "the limit of rounding" if stalled else f"max_iter={self.max_iter} steps"
             warn_user(
-                f"LinearSVC: {loop.unsolved} of {len(loop.labels)} machines reached max_iter={self.max_iter} steps "
-                "before tol; scale the columns or allow more.",
+                f"LinearSVC: {loop.unsolved} of {len(loop.labels)} machines reached {limit} "
+                f"before tol; scale the columns or {'take a smaller C' if stalled else 'allow more'}.",
                 ConvergenceWarning,
             )
 
@@ -177,6 +181,8 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
     def _learn(self, loop: _OneVsRest | CrammerSinger) -> None:
         results = loop.results()
         thetas = np.array([result["theta"] for result in results])
+        if not np.isfinite(thetas).all():
+            raise ValueError("LinearSVC: numbers overflow; scale the columns of X, or take smaller C and weights.")
         d = thetas.shape[1] - bool(self.fit_intercept)
         scale = float(self.intercept_scaling or 1.0) if self._penalizes_intercept else 1.0
         self.classes_ = loop.classes
@@ -190,12 +196,14 @@ class _OneVsRest:
     """The running fit: machines that are done and the one at work."""
 
     def __init__(self, model: LinearSVC, X: Any, codes: Any, bounds: Any, classes: Any):
-        self.model, self.X, self.codes, self.bounds, self.classes = model, X, codes, bounds, classes
+        self.model, self.codes, self.bounds, self.classes = model, codes, bounds, classes
         self.labels = [1] if len(classes) == 2 else list(range(len(classes)))
         self.done: list[dict[str, Any]] = []
         self.solver: Any = None
-        self.iteration, self.unsolved = 0, 0
+        self.iteration, self.unsolved, self.stalled = 0, 0, 0
         self.free_intercept = bool(model.fit_intercept) and not model._penalizes_intercept
+        self.center = _far_center(X) if self.free_intercept and not sp.issparse(X) else None
+        self.X = X if self.center is None else X - self.center
         self.seed = None if model.random_state is None else seed_from(model.random_state)
 
     def iterations(self) -> Iterator[Record]:
@@ -203,12 +211,14 @@ class _OneVsRest:
             if self.solver is None:
                 self.solver = self._solver()
             solver = self.solver
-            with blas_threads(1):
+            with blas_threads(1), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
                 solver.step()
             self.iteration += 1
             values = {"objective": solver.objective, "measure": solver.measure, "machine": float(len(self.done))}
-            if solver.solved or solver.iteration >= self.model.max_iter:
+            stalled = getattr(solver, "stalled", False)
+            if solver.solved or stalled or solver.iteration >= self.model.max_iter:
                 self.unsolved += not solver.solved
+                self.stalled += stalled and not solver.solved
                 self.done.append(self._result(solver))
                 self.solver = None
             yield Record(self.iteration, values, total=len(self.labels) * self.model.max_iter)
@@ -223,6 +233,7 @@ class _OneVsRest:
         return {
             "iteration": self.iteration,
             "unsolved": self.unsolved,
+            "stalled": self.stalled,
             "seed": self.seed,
             "done": [result | {"theta": result["theta"].copy()} for result in self.done],
             "solver": None if self.solver is None else self.solver.state(),
@@ -230,6 +241,7 @@ class _OneVsRest:
 
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.unsolved = int(state["iteration"]), int(state["unsolved"])
+        self.stalled = int(state["stalled"])
         self.seed = state["seed"]
         self.done = [dict(result) for result in state["done"]]
         if state["solver"] is not None:
@@ -245,6 +257,18 @@ class _OneVsRest:
                 return Hinge(self.X, labels, self.bounds, dual=self.model.dual, **settings)
             return SquaredHinge(self.X, labels, self.bounds, dual=self.model.dual, seed=self.seed, **settings)
 
-    @staticmethod
-    def _result(solver: Any) -> dict[str, Any]:
-        return {"theta": solver.theta.copy(), "objective": solver.objective, "iteration": solver.iteration}
+    def _result(self, solver: Any) -> dict[str, Any]:
+        theta = solver.theta.copy()
+        if self.center is not None:
+            theta[-1] -= float(theta[:-1] @ self.center)
+        return {"theta": theta, "objective": solver.objective, "iteration": solver.iteration}
+
+
+def _far_center(X: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The middle of every column if one lies so far from zero that its spread has few digits left; None if none does.
+
+    A free intercept makes up for any shift of the columns.
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    far = np.maximum(np.abs(low), np.abs(high)) > FAR * (high - low)
+    return np.where(far, 0.5 * low + 0.5 * high, 0.0) if far.any() else None

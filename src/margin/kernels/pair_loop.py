@@ -56,6 +56,7 @@ class PairLoop:
         self.done: list[PairResults] = []
         self.pairs_done = 0
         self.problem: DualProblem | None = None
+        self.seen: tuple[int, Any] = (0, 0.0)  # working sets and coefficients when a model last looked at the pair
         self.ordered = np.argsort(codes, kind="stable")  # by class
         sizes = np.bincount(codes, minlength=len(classes))
         self.class_members = np.split(self.ordered, np.cumsum(sizes)[:-1])

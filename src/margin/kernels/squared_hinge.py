@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
@@ -210,7 +209,7 @@ class SquaredHinge:
         system[np.diag_indices(len(weights))] += 1 / weights
 
         def solve(r: Floats) -> Floats:
-            return r - X.T @ sla.solve(system, X @ r, assume_a="pos", check_finite=False) if len(weights) else r
+            return r - X.T @ _solve_positive(system, X @ r) if len(weights) else r
 
         if not self.intercept:
             return -solve(gradient)
@@ -225,9 +224,7 @@ class SquaredHinge:
         hessian[np.diag_indices(self.X.shape[1])] += 1.0
         if self.intercept and not active.any():
             hessian[-1, -1] = 1.0  # no active row: b is free and stays
-        # LAPACK itself: on a small table the checks of scipy.linalg.solve take longer than the solution.
-        _, solution, failed = lapack.dposv(hessian.T, gradient, lower=1)
-        return -(_solve_nearly_singular(hessian, gradient) if failed else solution)
+        return -_solve_positive(hessian, gradient)
 
     def _iterative_step(self, gradient: Floats, active: Floats) -> Floats:
         """Conjugate gradients, scaled by the diagonal of the Hessian; closer the nearer the solution is."""
@@ -245,6 +242,13 @@ class SquaredHinge:
         size = float(np.linalg.norm(gradient))
         close = size * min(CLOSE_STEP, np.sqrt(size / self.scale))
         return conjugate_gradients(product, -gradient, diagonal, close)
+
+
+def _solve_positive(system: Floats, right: Floats) -> Floats:
+    """The solution by Cholesky's method, also where rounding took definiteness."""
+    # LAPACK itself: on a small table the checks of scipy.linalg.solve take longer than the solution.
+    _, solution, failed = lapack.dposv(system.T, right, lower=1)
+    return _solve_nearly_singular(system, right) if failed else solution
 
 
 def _solve_nearly_singular(hessian: Floats, gradient: Floats) -> Floats:

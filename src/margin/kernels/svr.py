@@ -21,6 +21,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.core.threads import blas_threads
 from margin.kernels.cost import COST, finite_cost
 from margin.kernels.dual import DualProblem
@@ -86,12 +87,13 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record every few working sets."""
         self._check_parameters()
-        X, y = self._checked(X, y, y_numeric=True)
+        X, y = self._checked(X, numeric_target(self, y), y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         rows = np.flatnonzero(weights > 0)
         if len(rows) == 0:
             raise ValueError("SVR: sample_weight must be positive for some row; got only zeros.")
         kernel = self._kernel_for(X, weights)
+        self._refuse_huge_values(kernel, X)
         problem = self._problem(X, np.asarray(y, dtype=np.float64), rows, finite_cost(self.C) * weights[rows], kernel)
         self._loop = loop = _Solving(problem)
         if state is not None:

@@ -13,6 +13,7 @@ from margin.core.domains import Choice, Either, Flag, Integer, Number, Sequence
 from margin.core.estimator import Estimator
 from margin.core.number_range import finite_values, power_of_two, require_squares
 from margin.core.parameters import attribute, parameter
+from margin.core.targets import numeric_target
 from margin.linear.basis import MOST_TERMS, NAMED, check_terms, fourier_basis, monomial_powers, monomials, radial_basis
 from margin.linear.penalized_least_squares import ridge
 
@@ -52,7 +53,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn from all rows."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        X, y = validate_data(
+            self, X, numeric_target(self, y), dtype=np.float64, order="C", y_numeric=True, multi_output=True
+        )
         Y = np.asarray(y, dtype=np.float64)
         weights = None
         if sample_weight is not None:
@@ -80,7 +83,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The basis expansion of every row times the coefficients."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return finite_values(
             type(self).__name__, "X", X, lambda: self._terms(X, self.basis_) @ self.coef_.T + self.intercept_
         )

@@ -23,6 +23,7 @@ from margin.core.parameters import COPY, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.linear.affine import AffinePrediction
 from margin.linear.elastic_net_fit import TargetsInTurn
 
@@ -110,7 +111,7 @@ class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Iter
         X, y = validate_data(
             self,
             X,
-            y,
+            numeric_target(self, y),
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_all_finite=finite,

@@ -26,6 +26,7 @@ from margin.core.notices import warn_user
 from margin.core.number_range import finite_values, in_safe_units, require_variance
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.linear.basis import check_terms, monomial_powers, monomials
 
 __all__ = ["GaussianPrediction", "HeteroscedasticRegression", "gaussian_nll"]
@@ -115,7 +116,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per step of scoring."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validate_data(self, X, numeric_target(self, y), dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weights = np.ones(len(y))
         if sample_weight is not None:
@@ -155,7 +156,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
     def predict_distribution(self, X: Any) -> GaussianPrediction:
         """The normal law of y at every row."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         phi, psi = self._terms(X)
         middle, size = self.scaling_["middle"], self.scaling_["size"]
         name = "HeteroscedasticRegression"

@@ -23,6 +23,7 @@ from margin.core.chunks import map_row_chunks
 from margin.core.domains import Flag, Jobs, Number
 from margin.core.estimator import Estimator
 from margin.core.parameters import COPY, N_JOBS, attribute, parameter
+from margin.core.targets import numeric_target
 from margin.core.threads import thread_limit
 from margin.linear.affine import AffinePrediction
 from margin.linear.least_squares import (
@@ -135,6 +136,7 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> tuple[Any, ...]:
         """Checked X, y as columns, weights, and whether y was one plain column."""
         # Not finite is found later for free: a NaN or an infinity reaches the diagonal of the Gram matrix.
+        y = numeric_target(self, y)
         X, y = validate_data(
             self, X, y, reset=first, accept_sparse="csr", ensure_all_finite=False, y_numeric=True, multi_output=True
         )

@@ -16,6 +16,7 @@ from margin.core.domains import Integer
 from margin.core.estimator import Estimator
 from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, parameter
+from margin.core.targets import numeric_target
 from margin.linear.basis import check_terms
 from margin.linear.linear_regression import LinearRegression
 
@@ -42,7 +43,9 @@ class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolynomialRegression:
         """Least squares on the monomials of ``X``."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        X, y = validate_data(
+            self, X, numeric_target(self, y), dtype=np.float64, order="C", y_numeric=True, multi_output=True
+        )
         check_terms("PolynomialRegression", X.shape[1], self.degree)
         monomials = PolynomialFeatures(self.degree, include_bias=False).fit(X)
         terms = finite_values("PolynomialRegression", "X", X, lambda: monomials.transform(X))
@@ -54,7 +57,7 @@ class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The value of the polynomial at every row."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         monomials = PolynomialFeatures(self.degree, include_bias=False).fit(X)
         return finite_values(
             "PolynomialRegression", "X", X, lambda: monomials.transform(X) @ self.coef_.T + self.intercept_

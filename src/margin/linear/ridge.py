@@ -22,6 +22,7 @@ from margin.core.number_range import power_of_two
 from margin.core.parameters import COPY, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator
+from margin.core.targets import numeric_target
 from margin.linear.affine import AffinePrediction
 from margin.linear.least_squares import Solution
 from margin.linear.penalized_least_squares import default_alphas, leave_one_out_mse
@@ -87,6 +88,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Learn from all rows."""
         self._check_parameters()
+        y = numeric_target(self, y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", ensure_all_finite=False, y_numeric=True, multi_output=True
         )

@@ -25,6 +25,7 @@ from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.estimator import Estimator
 from margin.core.number_range import finite_values, power_of_two
 from margin.core.parameters import attribute, parameter
+from margin.core.targets import numeric_target
 from margin.linear.bent_basis import bent_design, bent_roughness, bent_values
 from margin.linear.moments import moments
 
@@ -106,7 +107,7 @@ class SplineRegression(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SplineRegression:
         """Learn from all rows."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validate_data(self, X, numeric_target(self, y), dtype=np.float64, order="C", y_numeric=True)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -135,7 +136,7 @@ class SplineRegression(RegressorMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The intercept plus the spline of every column."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         columns = list(zip(X.T, self.knots_, self.values_))
         return finite_values(
             "SplineRegression",

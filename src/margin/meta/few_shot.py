@@ -20,6 +20,7 @@ from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.number_range import within_float32
 from margin.core.parameters import attribute, default, parameter
+from margin.core.precision import check_magnitude
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.meta.embedding_network import embedding_network, image_size
@@ -38,6 +39,7 @@ from margin.neural.training.steps import Objective
 __all__ = ["FewShotLearner"]
 
 ROWS_AT_ONCE = 2048  # embedded together
+LARGEST_DEVIATION = 1e15  # squares of distances stay within float32
 USE_STEPS = 3  # inner steps on a new support set for every one in training: there is no query loss to overfit
 
 
@@ -96,7 +98,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         X = within_float32("FewShotLearner", "X", X)
         check_classes(y)
         self.classes_, codes = encode_classes(y)
@@ -206,16 +208,17 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             self.prototypes_ = prototypes(z, torch.from_numpy(rows.y), len(self.classes_)).numpy()
 
     def _scores(self, X: Any, support: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-        check_is_fitted(self)
+        check_is_fitted(self, "prototypes_")
         if support is None:
             self._embedding()
             near, y, classes = torch.from_numpy(self.prototypes_), torch.arange(len(self.classes_)), self.classes_
             return classes, self._by_similarity(near, y, X, len(classes))
         classes, codes = encode_classes(np.asarray(labels))
-        if len(classes) < 2 or codes.shape != (len(support),):
+        n_rows = len(support) if np.ndim(support) else 0
+        if len(classes) < 2 or codes.shape != (n_rows,):
             raise ValueError(
                 f"FewShotLearner: support must have 2 classes or more and a label per row; got {len(classes)} "
-                f"{'class' if len(classes) == 1 else 'classes'}, {codes.size} labels and {len(support)} rows."
+                f"{'class' if len(classes) == 1 else 'classes'}, {codes.size} labels and {n_rows} rows."
             )
         y, k = torch.from_numpy(codes), len(classes)
         if self.method in EMBEDDING:
@@ -250,8 +253,12 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         return self._ready_module()
 
     def _tensor(self, X: Any) -> Tensor:
-        X = within_float32("FewShotLearner", "X", validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
-        return torch.from_numpy(np.ascontiguousarray(Scaling(self.center_, self.scale_).apply(X)))
+        X = within_float32(
+            "FewShotLearner", "X", validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        )
+        X = Scaling(self.center_, self.scale_).apply(X)
+        check_magnitude("FewShotLearner", "X in standard deviations of the training rows", X, LARGEST_DEVIATION)
+        return torch.from_numpy(np.ascontiguousarray(X))
 
     def _described(self, n_features: int, n_outputs: int) -> dict[str, Any]:
         if self.encoder is None:

@@ -80,7 +80,7 @@ class ZeroShot(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any) -> ZeroShot:
         """Learn the attributes from the rows of the seen classes."""
         self._check_parameters()
-        X, y = validate_squarable(self, X, y, dtype=np.float64)
+        X, y = validate_squarable(self, X, y, dtype=np.float64, order="C")
         check_classes(y)
         seen = np.unique(y)
         if len(seen) < 2:
@@ -99,7 +99,7 @@ class ZeroShot(ClassifierMixin, Estimator):
     def predict_attributes(self, X: Any) -> np.ndarray:
         """The attributes of every row, (n, attributes)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return finite_values("ZeroShot", "X", X, lambda: X @ self.coef_ + self.intercept_)
 
     def predict(self, X: Any, classes: Any = None) -> np.ndarray:

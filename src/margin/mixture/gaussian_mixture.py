@@ -107,7 +107,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding a record per EM step of every run; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_squarable(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = validate_squarable(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
         if len(X) < self.n_components:
             raise ValueError(f"GaussianMixture: n_components={self.n_components} needs as many rows; got {len(X)}.")
         self._check_start(X.shape[1])
@@ -175,7 +175,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_squarable(self, X, reset=False, dtype=[np.float64, np.float32])
+        return validate_squarable(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
 
     def _mixture(self) -> MixtureParameters:
         offset = self.weights_ @ self.means_

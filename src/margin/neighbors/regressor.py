@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from margin.core.parameters import attribute
+from margin.core.targets import numeric_target
 from margin.neighbors.base import NeighborsEstimator
 from margin.neighbors.voting import neighbor_weights, weighted_mean
 
@@ -32,7 +33,7 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsEstimator):
     def fit(self, X: Any, y: Any) -> KNeighborsRegressor:
         """Keep the rows and their responses, one or several columns."""
         self._check_parameters()
-        X, y = self._checked(X, y, copy=True, multi_output=True, y_numeric=True)
+        X, y = self._checked(X, numeric_target(self, y), copy=True, multi_output=True, y_numeric=True)
         self._keep(X)
         self.values_ = np.array(y, dtype=np.float64).reshape(len(X), -1)
         self.single_output_ = np.ndim(y) == 1

@@ -26,9 +26,14 @@ def build(factory: Callable[[], Net], seed: int, dtype: torch.dtype = torch.floa
     >>> torch.equal(a.weight, b.weight)
     True
     """
-    with global_generator, torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
-        return factory().to(dtype)
+    try:
+        with global_generator, torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            return factory().to(dtype)
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        raise MemoryError("The network does not fit into memory; its layers must be smaller.") from None
 
 
 def live_weights(module: nn.Module) -> dict[str, np.ndarray]:

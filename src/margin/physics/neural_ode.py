@@ -22,8 +22,10 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from margin.core.arguments import finite
 from margin.core.domains import Choice, Integer, Number
 from margin.core.parameters import default, parameter
+from margin.core.precision import check_magnitude
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
@@ -39,6 +41,7 @@ from margin.physics.tableaus import EXPLICIT
 __all__ = ["NeuralODE", "SlopeNetwork", "integrate", "integrate_adjoint"]
 
 MOST_INTERVALS = 10_000  # between two times of predict: beyond it an interval was meant in another unit
+LARGEST_STATE = 1e15  # squares of errors stay within float32
 
 
 class SlopeNetwork(nn.Module):
@@ -152,10 +155,10 @@ class NeuralODE(NeuralEstimator):
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         self._check_parameters()
-        X = np.asarray(X, dtype=np.float32)
-        if X.ndim != 3 or X.shape[1] <= self.window or not np.isfinite(X).all():
+        X = _states(X)
+        if X.ndim != 3 or not X.size or X.shape[1] <= self.window:
             raise ValueError(
-                f"NeuralODE: X must be finite trajectories (n, times, d) of more than window={self.window} times; "
+                f"NeuralODE: X must be trajectories (n, times, d) of more than window={self.window} times; "
                 f"got shape {X.shape}."
             )
         self.n_features_in_ = X.shape[2]
@@ -183,10 +186,10 @@ class NeuralODE(NeuralEstimator):
         From trajectories (n, times, d) their first states go on; their own times are the default.
         """
         check_is_fitted(self)
-        X = np.asarray(X, dtype=np.float32)
-        if X.ndim not in (2, 3) or X.shape[-1] != self.n_features_in_ or not np.isfinite(X).all():
+        X = _states(X)
+        if X.ndim not in (2, 3) or not X.size or X.shape[-1] != self.n_features_in_:
             raise ValueError(
-                f"NeuralODE: X must be finite states (n, {self.n_features_in_}) or trajectories (n, times, "
+                f"NeuralODE: X must be states (n, {self.n_features_in_}) or trajectories (n, times, "
                 f"{self.n_features_in_}); got shape {X.shape}."
             )
         if times is None:
@@ -195,7 +198,7 @@ class NeuralODE(NeuralEstimator):
             times = self.interval * np.arange(X.shape[1])
         start = torch.from_numpy(np.ascontiguousarray(X[:, 0] if X.ndim == 3 else X))
         with torch.inference_mode(), torch_threads(1):
-            times = [float(t) for t in times]
+            times = _times(times)
             most = max((abs(b - a) for a, b in pairwise(times)), default=0.0)
             steps = max(1, int(np.ceil(self.steps * self._intervals(most))))
             return integrate(self._ready_module(), start, times, steps, self.method).transpose(0, 1).numpy()
@@ -210,10 +213,14 @@ class NeuralODE(NeuralEstimator):
         return count
 
     def score(self, X: Any, y: Any = None) -> float:
-        """R^2 of trajectories predicted from their first states: 1 where they agree, 0 as good as their mean."""
-        X = np.asarray(X, dtype=np.float64)
-        around = X - X.mean(axis=(0, 1))
-        return float(1 - np.square(self.predict(X) - X).sum() / np.square(around).sum())
+        """R^2 of trajectories predicted from their first states: 1 where they agree, 0 as good as their mean.
+
+        States that never change have no variance to explain: 1 if they are predicted exactly, 0 otherwise.
+        """
+        predicted = self.predict(X)
+        X = finite("NeuralODE", "X", X)
+        errors, around = np.square(predicted - X).sum(), np.square(X - X.mean(axis=(0, 1))).sum()
+        return float(1 - errors / around) if around else float(errors == 0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -225,3 +232,17 @@ class NeuralODE(NeuralEstimator):
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # a step of the solver counts for several passes, so the work is counted
+
+
+def _states(X: Any) -> np.ndarray:
+    """Finite numbers in the precision of the network."""
+    X = finite("NeuralODE", "X", X)
+    check_magnitude("NeuralODE", "X", X, LARGEST_STATE)
+    return X.astype(np.float32)
+
+
+def _times(times: Any) -> list[float]:
+    found = finite("NeuralODE", "times", times)
+    if found.ndim != 1 or not found.size:
+        raise ValueError(f"NeuralODE: times must be a list of numbers, at least one; got shape {found.shape}.")
+    return [float(t) for t in found]

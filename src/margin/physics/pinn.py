@@ -26,6 +26,7 @@ from margin.core.notices import warn_user
 from margin.core.number_range import require_squares
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
@@ -167,7 +168,7 @@ class PINN(RegressorMixin, NeuralEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The solution at points: (n,), or (n, outputs) where there are several functions."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         values = self._evaluate(self._ready_module(), X)
         return values[:, 0] if self.network_["sizes"][-1] == 1 else values
 
@@ -177,7 +178,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         assert isinstance(module, SolutionNetwork)
         if self.residual is None:
             raise ValueError("PINN: residual must be a function to be evaluated; got None.")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         x = _tensor(next(module.parameters()).detach().numpy().dtype)(X).requires_grad_()
         with torch_threads(1):
             parts = equations(self.residual(module(x), x, **dict(module.coefficients.items())), len(x))
@@ -187,8 +188,9 @@ class PINN(RegressorMixin, NeuralEstimator):
         """Collocation points, and values (n, outputs) that were measured there."""
         floats = [np.float64, np.float32]
         if y is None:
-            return validate_data(self, X, dtype=floats, reset=True), None
-        X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=self.n_outputs > 1)
+            return validate_data(self, X, dtype=floats, order="C", reset=True), None
+        rules = {"dtype": floats, "order": "C", "reset": True, "y_numeric": True, "multi_output": self.n_outputs > 1}
+        X, y = validate_data(self, X, numeric_target(self, y), **rules)
         y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         require_squares("PINN", "y", y)
         return X, y

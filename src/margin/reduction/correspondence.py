@@ -96,7 +96,7 @@ class CorrespondenceAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def fit(self, X: Any, y: Any = None) -> CorrespondenceAnalysis:
         """Learn the axes from the table of counts ``X``; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         self._check_counts(X)
         if X.sum() <= 0:
             raise ValueError("CorrespondenceAnalysis: X must hold at least one positive count; got none.")
@@ -111,7 +111,7 @@ class CorrespondenceAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def transform(self, X: Any) -> np.ndarray:
         r"""Coordinates of rows by their profiles, :math:`D_r^{-1}P\, G \Sigma^{-1}`; a row of zeros at the origin."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         self._check_counts(X)
         totals = X.sum(axis=1, keepdims=True)
         profiles = np.divide(X, totals, out=np.tile(self.column_masses_, (len(X), 1)), where=totals > 0)

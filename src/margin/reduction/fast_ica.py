@@ -88,7 +88,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per step of the rotation; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         unit = power_of_two(np.abs(X).max()) if self.whiten else 1.0  # whitened rows do not depend on it
         X = X if unit == 1 else X / unit
         mean, K = self._whitening(X)
@@ -112,7 +112,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     def transform(self, X: Any) -> np.ndarray:
         """The sources of new rows, (n, n_components)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return finite_values("FastICA", "X", X, lambda: centered_product(X, self._offset(), self.components_.T))
 
     def inverse_transform(self, S: Any) -> np.ndarray:

@@ -103,7 +103,7 @@ class Isomap(EmbeddingMixin, Estimator):
         """Learn the coordinates of the rows of ``X``; ``y`` is ignored."""
         self._check_parameters()
         self._check_format(X)
-        given = validate_squarable(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
+        given = validate_squarable(self, X, dtype=np.float64, order="C", ensure_min_samples=2, accept_sparse="csr")
         X = self._rows(given)
         self._check_combinations(X, sparse=sp.issparse(given))
         graph, parts = self._graph(X)
@@ -119,7 +119,7 @@ class Isomap(EmbeddingMixin, Estimator):
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
         self._check_format(X)
-        X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
+        X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr"))
         squares = np.empty((len(X), len(self.X_fit_)))
         nearest = np.empty((len(X), 1)), np.empty((len(X), 1), dtype=np.int64)
         for i, (gaps, index) in enumerate(self._entries(X)):

@@ -92,7 +92,7 @@ class MDS(EmbeddingMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record with the ``stress`` per iteration (one for the closed form); ``y`` is ignored."""
         self._check_parameters()
-        X = validate_squarable(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_squarable(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         D = self._distances(X)
         self._loop = loop = _Starts(self, D)
         if state is not None:
@@ -113,7 +113,7 @@ class MDS(EmbeddingMixin, IterativeEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows (or of rows of distances to the fitted ones), the fitted points held fixed."""
         check_is_fitted(self)
-        X = validate_squarable(self, X, reset=False, dtype=np.float64)
+        X = validate_squarable(self, X, reset=False, dtype=np.float64, order="C")
         distances = X if self._precomputed else self._to_fitted(X)
         if self.metric_mds == "classical":
             values = np.einsum("ij,ij->j", self.embedding_, self.embedding_)

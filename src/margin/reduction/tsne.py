@@ -99,7 +99,10 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
         self._check_parameters()
         self._check_format(X)
-        table, given = X, validate_squarable(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
+        table, given = (
+            X,
+            validate_squarable(self, X, dtype=np.float64, order="C", ensure_min_samples=2, accept_sparse="csr"),
+        )
         X = self._rows(given)
         self._check_combinations(X, sparse=sp.issparse(given))
         if not 1 <= self.perplexity < len(X):
@@ -122,7 +125,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         """Positions of new rows (or of rows of distances to the fitted ones) among the fitted ones, which stay."""
         check_is_fitted(self)
         self._check_format(X)
-        X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
+        X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr"))
         gaps, index = metric_neighbors(self, self.X_fit_, neighbor_count(self, len(self.X_fit_)), X)
         return self._among_neighbors(conditional_affinities(gaps, self.perplexity), gaps, index)
 

@@ -73,7 +73,7 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten epochs; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_squarable(self, X, dtype=np.float64, ensure_min_samples=4)
+        X = validate_squarable(self, X, dtype=np.float64, order="C", ensure_min_samples=4)
         if self.n_neighbors >= len(X):
             raise ValueError(f"UMAP: n_neighbors must be below the number of rows, {len(X)}; got {self.n_neighbors}.")
         if self.min_dist > 3 * self.spread:
@@ -92,7 +92,7 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Positions of new rows among the fitted ones, which do not move."""
         check_is_fitted(self)
-        X = validate_squarable(self, X, reset=False, dtype=np.float64)
+        X = validate_squarable(self, X, reset=False, dtype=np.float64, order="C")
         gaps, index = nearest_rows(self.X_fit_, self.n_neighbors, X)
         weights = memberships(gaps, *local_scales(gaps))
         return self._among_neighbors(weights, gaps, index)

@@ -20,7 +20,7 @@ from margin.report.numbers import count
 from margin.report.numbers import score as score_text
 from margin.report.reproduce import board_code, columns_code, judged_code, learning_code, reproduce_content
 from margin.report.terms import class_term, glossary, term, terms_in
-from margin.report.winner import UnseenRows, columns_content, held_out_interval, judged_content
+from margin.report.winner import UnseenRows, columns_content, has_unseen_rows, held_out_interval, judged_content
 
 __all__ = ["render", "write"]
 
@@ -46,7 +46,7 @@ def write(comparison: Any, path: str | Path, seconds: float | None = None) -> Pa
 def render(comparison: Any, seconds: float | None = None) -> str:
     """The report of a comparison as HTML, made in about ``seconds`` if they are given."""
     deadline = None if seconds is None else time.monotonic() + seconds
-    unseen = UnseenRows(comparison) if comparison.winner and comparison.best_ is not None else None
+    unseen = UnseenRows(comparison) if has_unseen_rows(comparison) else None
     sections = list(_sections(comparison, unseen, deadline))
     header = _header(comparison, unseen)
     content = joined(section.render() for section in sections)
@@ -124,7 +124,8 @@ def _answer(comparison: Any, unseen: UnseenRows | None) -> list[Markup]:
         held = term("validation-test-separation", "rows it has never seen")
         score: list[Any] = [f"{name} ", score_text(comparison.held_out_score), f" on {count(len(unseen.rows))} ", held]
     else:
-        score = [f"{name} ", score_text(winner.mean), " in cross-validation"]
+        tried = " in cross-validation" if winner.folds else f" when it had learned from {count(winner.n_train)} rows"
+        score = [f"{name} ", score_text(winner.mean), tried]
     model = element("b", _named(comparison))
     sentence = element("h1", "Use ", model, " to predict ", comparison.target or "the target", ": ", *score, ".")
     return [sentence, paragraph(*_qualified(comparison, unseen), class_="more")]

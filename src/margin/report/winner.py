@@ -26,7 +26,7 @@ from margin.report.regression import predicted_figure, residual_figure, spread_f
 from margin.report.terms import METRICS, term
 from margin.report.threshold import threshold_figure
 
-__all__ = ["UnseenRows", "columns_content", "held_out_interval", "judged_content", "unseen_rows"]
+__all__ = ["UnseenRows", "columns_content", "has_unseen_rows", "held_out_interval", "judged_content", "unseen_rows"]
 
 RESAMPLES, LEVEL = 400, 0.95
 #: The metrics that stand beside the one that decided; the others are folded away.
@@ -58,6 +58,15 @@ class UnseenRows:
         if self.held_out:
             return f"Measured on {n} rows that were held out: no model was chosen, tuned or trained on them."
         return f"No rows were held out: measured on the test parts of the folds, {n} rows in all."
+
+
+def has_unseen_rows(comparison: Any) -> bool:
+    """Whether any rows judge the winner: a budget may have ended before a fold was done or they were asked."""
+    if not comparison.winner or comparison.best_ is None:
+        return False
+    if len(comparison.plan.held_out) and comparison.judged_ is not None:
+        return True
+    return any(s.folds for s in comparison.standings if s.model == comparison.winner)
 
 
 def unseen_rows(comparison: Any) -> UnseenRows:

@@ -98,7 +98,7 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the map from rows ``X`` and classes ``y``."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
         check_classes(y)
         codes = encode_classes(y)[1]
         # Exponentials of squared distances need columns of order 1; the map is given back in the units of X.
@@ -126,7 +126,7 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
     def transform(self, X: Any) -> np.ndarray:
         """Rows under the map, whose Euclidean distances are the learned ones."""
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False) @ self.components_.T
+        return validate_data(self, X, dtype=np.float64, order="C", reset=False) @ self.components_.T
 
     @property
     def mahalanobis_(self) -> np.ndarray:

@@ -172,7 +172,10 @@ def _masks(y: Any, images: np.ndarray) -> np.ndarray:
     """Masks (n, h, w) of the size of ``images`` (n, ..., h, w)."""
     if y is None:
         raise ValueError("Segmenter: y must be given: masks (n, h, w) with a class for every pixel; got None.")
-    masks = np.asarray(y)
+    try:
+        masks = np.asarray(y)
+    except ValueError:
+        raise ValueError("Segmenter: y must have masks of one size, like the images; got masks of several.") from None
     check_consistent_length(images, masks)
     if masks.shape != (len(images), *images.shape[-2:]):
         raise ValueError(

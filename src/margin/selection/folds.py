@@ -6,7 +6,7 @@ set aside before anything is fitted; it judges the winner once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,8 @@ class FoldPlan:
     """Positions of rows: ``folds`` are (train, test) pairs within ``development``; ``held_out`` may be empty.
 
     ``kind`` is "stratified", "random", "groups" or "time"; ``labels`` are what is stratified by, the groups or the
-    times of all rows.
+    times of all rows. ``copies``, where given, has a number per row; rows that share one are on the same side of every
+    division.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class FoldPlan:
     labels: np.ndarray | None = None
     label_name: str = ""
     both_classes: bool = False
+    copies: np.ndarray | None = None
 
     @property
     def groups(self) -> np.ndarray | None:
@@ -59,14 +61,20 @@ class FoldPlan:
             "groups": f"{k} folds of whole groups{name}",
             "time": f"{k} steps forward in time{name}, each tested on what follows its training rows",
         }[self.kind]
+        together = "" if self.copies is None else ", equal rows in one"
         held = f"; {len(self.held_out):,} rows held out for the winner" if len(self.held_out) else ""
-        return f"{len(self.development):,} rows in {how}{held}"
+        return f"{len(self.development):,} rows in {how}{together}{held}"
 
     def within(self, rows: np.ndarray, k: int, seed: int = 0) -> list[TrainTest]:
         """Folds of the same kind inside ``rows``, as positions in ``rows``: for choices made on training rows only."""
         labels = None if self.labels is None else self.labels[rows]
-        k = _possible_folds(self.kind, labels, len(rows), k, self.both_classes)
-        return _folds(self.kind, labels, len(rows), k, seed)
+        if self.copies is None:
+            k = _possible_folds(self.kind, labels, len(rows), k, self.both_classes)
+            return _folds(self.kind, labels, len(rows), k, seed)
+        first, number = _first_of_each(self.copies[rows])
+        alone = replace(self, labels=None if labels is None else labels[first], copies=None)
+        folds = alone.within(np.arange(len(first)), k, seed)
+        return [(_rows_of(train, number), _rows_of(test, number)) for train, test in folds]
 
     def part(self, rows: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
         """``n`` of ``rows``, fewer for smaller ``n`` being among them: the latest ones in time, else drawn evenly.
@@ -100,12 +108,15 @@ def plan_folds(
     times: Any = None,
     label_name: str = "",
     both_classes: bool = False,
+    copies: Any = None,
     seed: int = 0,
 ) -> FoldPlan:
     """Divide rows for a comparison; ``groups`` or ``times`` (one entry per row) decide how, else the task does.
 
     ``held_out`` is a fraction of the rows, 0 for none; by default a fifth from 500 rows on. With ``both_classes`` the
-    rarer of two classes is in every part, at the price of fewer folds: without it nothing can be ranked.
+    rarer of two classes is in every part, at the price of fewer folds: without it nothing can be ranked. ``copies`` has
+    a number per row; rows that share one have one target, and are trained on or tested on together. It does not go with
+    groups or times, which decide that themselves.
 
     Parameters
     ----------
@@ -148,6 +159,9 @@ def plan_folds(
     if held_out is None:
         enough = len(target) >= ROWS_FOR_HELD_OUT and not (both_classes and _rarer(target) < RARER_FOR_HELD_OUT)
         held_out = HELD_OUT_FRACTION if enough else 0.0
+    if copies is not None and kind in ("stratified", "random"):
+        options = {"n_folds": n_folds, "held_out": held_out, "both_classes": both_classes, "seed": seed}
+        return _with_copies(target, task, np.asarray(copies), labels, options)
     development, judged = _held_out(kind, labels, len(target), held_out, seed)
     both_classes = both_classes and kind == "stratified"
     if both_classes and held_out:
@@ -158,6 +172,38 @@ def plan_folds(
     relative = _folds(kind, inside, len(development), k, seed + 1)
     folds = [(development[train], development[test]) for train, test in relative]
     return FoldPlan(kind, development, judged, folds, labels, label_name, both_classes)
+
+
+def _with_copies(
+    target: np.ndarray, task: str, copies: np.ndarray, labels: np.ndarray | None, options: dict[str, Any]
+) -> FoldPlan:
+    """The first of all equal rows is divided, and the others follow it."""
+    first, number = _first_of_each(copies)
+    plan = plan_folds(target[first], task, **options)
+    return replace(
+        plan,
+        development=_rows_of(plan.development, number),
+        held_out=_rows_of(plan.held_out, number),
+        folds=[(_rows_of(train, number), _rows_of(test, number)) for train, test in plan.folds],
+        labels=labels,
+        copies=number,
+    )
+
+
+def _first_of_each(copies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each number, and for every row which of them it follows, both in order of appearance."""
+    _, first, code = np.unique(copies, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(first), dtype=np.intp)
+    place[order] = np.arange(len(first))
+    return first[order], place[code]
+
+
+def _rows_of(chosen: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """The rows that follow the chosen ones."""
+    is_chosen = np.zeros(number.max() + 1, dtype=bool)
+    is_chosen[chosen] = True
+    return np.flatnonzero(is_chosen[number])
 
 
 def _held_out(kind: str, labels: np.ndarray | None, n: int, fraction: float, seed: int) -> TrainTest:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from margin.core.arguments import shown
 from margin.core.classes import check_classes, encode_classes
 
 __all__ = ["UNKNOWN", "coded_labels", "has_label"]
@@ -40,6 +42,8 @@ def coded_labels(
     if y is None:
         raise ValueError(f"{owner}: requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O" and not all(isinstance(value, Hashable) for value in y.tolist()):
+        raise ValueError(f"{owner}: y must have one label for each row; got {shown(y[0])}.")
     check_consistent_length(X, y)
     known = has_label(y, may_be_class=may_be_class)
     if not known.any():

@@ -104,7 +104,7 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
         student = clone(MLPClassifier() if self.estimator is None else self.estimator)
         if not isinstance(student, MLPClassifier):
             raise ValueError(f"PseudoLabel: estimator must be an MLPClassifier; got {type(student).__name__}.")
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
         self.classes_, codes = coded_labels("PseudoLabel", X, y)
         seed = seed_from(self.random_state) if state is None else int(state["seed"])
         self.estimator_ = student.set_params(random_state=seed)
@@ -136,7 +136,7 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
         return self.estimator_
 
     def _checked(self, X: Any) -> np.ndarray:
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
 
 
 def _repeated(student: MLPClassifier, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -94,7 +94,7 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round; ``y`` marks rows without a label by -1, None or NaN."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
         # One class is enough for some classifiers; the others refuse it themselves.
         self.classes_, codes = coded_labels("SelfTrainingClassifier", X, y, may_be_class=False, least=1)
         if state is None:
@@ -112,7 +112,7 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return self.estimator_.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -124,13 +124,13 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """The decision values of the classifier learned last, if it has any."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return self.estimator_.decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class that the classifier learned last predicts."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return self.classes_[self.estimator_.predict(X)]
 
     def _look_at(self, codes: np.ndarray) -> None:
@@ -149,12 +149,26 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
         self.labeled_iter_ = loop.round_of_label.copy()
         self.n_iter_ = loop.iteration
         self.termination_condition_ = loop.ended
-        unlabeled = loop.codes == UNKNOWN
-        missing = UNKNOWN if self.classes_.dtype.kind in "if" else None  # unsigned integers have no -1 either
-        labels = self.classes_.astype(object if missing is None and unlabeled.any() else self.classes_.dtype)
-        self.transduction_ = labels[loop.codes]
-        if unlabeled.any():
-            self.transduction_[unlabeled] = missing
+        self.transduction_ = _labels_of(self.classes_, loop.codes)
+
+
+def _labels_of(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The class of every code; -1 where there is none, or None where classes are no numbers.
+
+    >>> _labels_of(np.array([3, 7], dtype=np.uint8), np.array([1, UNKNOWN]))
+    array([ 7, -1], dtype=int16)
+    """
+    missing = codes == UNKNOWN
+    if not missing.any():
+        return classes[codes]
+    if classes.dtype.kind in "iuf":
+        # An unsigned type has no -1, so the next one that holds it and the classes does.
+        labels = classes.astype(np.promote_types(classes.dtype, np.int8))[codes]
+        labels[missing] = UNKNOWN
+        return labels
+    labels = classes.astype(object)[codes]
+    labels[missing] = None
+    return labels
 
 
 class _Rounds:

@@ -31,10 +31,9 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     if path.is_dir():
         run = Run.existing(path)
         if run.manifest["identity"].get("kind") == GENERATIVE:
-            raise BadRequest(
-                f"{path} compares generative models and keeps none; sampled.csv in it holds new rows of the best, and"
-                " margin fit MODEL DATA trains one."
-            )
+            from margin.service.comparison.generative.keeping import open_generator
+
+            return open_generator(run), run.manifest
         return run.model(), run.manifest
     if not path.exists():
         raise BadRequest(f"There is neither a run folder nor a model file {str(path)!r}.")
@@ -110,12 +109,15 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
     return scores, remarks
 
 
-def sample(model_path: str, n: int, seed: int) -> np.ndarray:
-    """``n`` draws from a generative model."""
+def sample(model_path: str, n: int, seed: int) -> Columns:
+    """``n`` draws from a generative model; that of a comparison gives the columns of its table."""
     model, _ = open_model(model_path)
     if not callable(getattr(model, "sample", None)):
         raise BadRequest(f"{type(last_step(model)).__name__} in {model_path} is not generative: it has no sample.")
-    return np.asarray(model.sample(n, random_state=seed))
+    draws = model.sample(n, random_state=seed)
+    if hasattr(draws, "columns"):
+        return {str(name): draws[name].to_numpy() for name in draws.columns}
+    return _numbered("x", np.asarray(draws))
 
 
 def task_of(model: Any) -> str:

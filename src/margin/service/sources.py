@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +22,10 @@ from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.service.requests import BadRequest
 
-__all__ = ["Source", "folder_options", "image_folder", "open_source", "open_table", "picture_facts", "picture_files"]
+__all__ = [
+    "Source", "folder_options", "image_folder", "open_source", "open_table", "picture_facts", "picture_files",
+    "table_of_frame",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,8 @@ def open_source(spec: str, target: str | None = None, task: str | None = None, u
 
 def image_folder(spec: str) -> Path | None:
     """The folder of pictures that ``spec`` names, with or without options, or None; a folder may also be a table."""
-    folder = next((path for path in (Path(spec), Path(spec.partition(":")[0])) if path.is_dir()), None)
+    named = [part for part in (spec, spec.partition(":")[0]) if part.strip()]  # "" would be the folder we are in
+    folder = next((path for path in map(Path, named) if path.is_dir()), None)
     if folder is None or any(folder.glob("*.parquet")):
         return None
     from margin.data.image_folder import SUFFIXES
@@ -89,8 +94,25 @@ def open_table(spec: str) -> tuple[Table, str | None]:
     return dataset.table(), dataset.target if dataset.y is not None else None
 
 
+def table_of_frame(frame: Any) -> Table | None:
+    """The table of a data frame of pandas, polars (a lazy one is collected) or Arrow; None for anything else."""
+    if not hasattr(frame, "to_pandas") and hasattr(frame, "collect"):
+        frame = frame.collect()
+    found = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    is_frame = type(found).__module__.split(".")[0] == "pandas" and hasattr(found, "iloc") and found.ndim == 2
+    return data.from_pandas(found, read_strings=True) if is_frame else None
+
+
 def _read(spec: str) -> Table:
+    if not spec.strip():
+        raise BadRequest("The name of the data is empty; give a file, - for stdin, or a named data set.")
     if spec != "-" and not Path(spec).exists():
+        if "://" in spec:
+            raise BadRequest(
+                f"{spec} is an address, and nothing is loaded from anywhere: download it and name the file."
+            )
+        if Path(spec).is_symlink():
+            raise BadRequest(f"{spec} is a link to {os.readlink(spec)!r}, which is not there.")
         raise BadRequest(f"There is neither a file nor a named data set {spec!r}; {_what_there_is(spec)}")
     return _standard_input(sys.stdin) if spec == "-" else data.read(spec)
 

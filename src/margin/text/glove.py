@@ -84,6 +84,7 @@ class GloVe(WordVectorModel):
         self._learn(loop)
         while loop.iteration < self.max_iter:
             loop.advance()
+            self._refuse_diverged(loop.W + loop.C, loop.iteration)
             self._learn(loop)
             yield Record(loop.iteration, {"loss": loop.loss}, total=self.max_iter)
 
@@ -104,7 +105,14 @@ class _Factorization:
         if table.nnz == 0:
             raise ValueError("GloVe: no two known words occur together in a text.")
         self.rows, self.columns = table.row.astype(np.int32), table.col.astype(np.int32)
-        self.log_counts, self.weights = np.log(table.data), np.minimum(1.0, (table.data / model.x_max) ** model.alpha)
+        with np.errstate(over="ignore"):
+            self.weights = np.minimum(1.0, (table.data / model.x_max) ** model.alpha)
+        if not self.weights.any():
+            raise ValueError(
+                f"GloVe: x_max={model.x_max} and alpha={model.alpha} give every pair of words the weight 0; both must "
+                "be smaller."
+            )
+        self.log_counts = np.log(table.data)
         self.rng = as_generator(model.random_state)
         shape = n, model.vector_size + 1
         self.W, self.C = ((self.rng.random(shape) - 0.5) / shape[1] for _ in range(2))

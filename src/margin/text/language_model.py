@@ -30,7 +30,7 @@ from margin.text.continuing import Drawing, NextToken, continued, until
 from margin.text.gpt2_folder import read_gpt2, write_gpt2
 from margin.text.next_token import next_token, without_start
 from margin.text.scoring import token_log_probabilities
-from margin.text.token_codes import END, TOKENS, TextCodes, texts_of
+from margin.text.token_codes import END, TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["LanguageModel"]
 
@@ -172,7 +172,8 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     def attention_maps(self, text: str) -> list[np.ndarray]:
         """The attention weights of every block, (heads, tokens, tokens) each, for one text within the context."""
         module: Any = self._ready_module()
-        ids = self._codes().joined(texts_of(type(self).__name__, text), type(self).__name__)[:-1]
+        owner = type(self).__name__
+        ids = self._codes().joined([one_text(owner, "text", text)], owner)[:-1]
         with torch.inference_mode():
             return [weights[0].numpy() for weights in module.attention_maps(torch.from_numpy(ids)[None])]
 
@@ -214,8 +215,7 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
             raise ValueError(f"{owner}: stop must be strings that are not empty; got {stop!r}.")
         ids = [END]
         if prompt:
-            (text,) = texts_of(owner, prompt)
-            ids += codes.encode(text, owner).tolist()
+            ids += codes.encode(one_text(owner, "prompt", prompt), owner).tolist()
         assert isinstance(module, DecoderTransformer)
         new = continued(NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state)
         return until(new, codes, stop)

@@ -28,7 +28,7 @@ from margin.neural.nets.language_nets import BERT
 from margin.neural.weights import forward_work
 from margin.text.language import sentence_pairs
 from margin.text.masking import PAD, Marks, TokenRows, masked_objective, rows_of
-from margin.text.token_codes import WORD_TOKENS, TextCodes, texts_of
+from margin.text.token_codes import WORD_TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["MASK", "MaskedLanguageModel"]
 
@@ -99,7 +99,7 @@ class MaskedLanguageModel(
     def fill(self, text: str, n: int = 5) -> list[list[tuple[str, float]]]:
         """For every ``[MASK]`` in ``text`` the ``n`` most probable tokens and their probabilities."""
         owner, codes = type(self).__name__, self._codes()
-        (text,) = texts_of(owner, text)
+        text = one_text(owner, "text", text)
         marks = Marks.after(codes.size)
         parts = text.split(MASK)
         if len(parts) == 1:
@@ -142,7 +142,7 @@ class MaskedLanguageModel(
         owner, codes, module = type(self).__name__, self._codes(), self._ready_module()
         if not self.next_sentence:
             raise ValueError(f"{owner}: predict_next needs a fit with next_sentence=True; got False.")
-        both = [texts_of(owner, part) for part in (first, second)]
+        both = [texts_of(owner, part, name) for name, part in (("first", first), ("second", second))]
         if len(both[0]) != len(both[1]):
             raise ValueError(f"{owner}: first and second must be equally many; got {len(both[0])} and {len(both[1])}.")
         pairs = [[codes.encode(text, owner) for text in pair] for pair in zip(*both)]

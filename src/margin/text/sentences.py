@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from margin.text.texts import check_unicode
+from margin.text.texts import check_unicode, text_items
 
 __all__ = ["encoded", "sentences_of", "vocabulary_of"]
 
 
 def sentences_of(owner: str, X: Any, name: str = "X") -> list[list[str]]:
     """Each text of ``X`` as a list of words: a string is cut at white space, a sequence of strings stays as it is."""
-    if isinstance(X, str) or not isinstance(X, Iterable):
+    if isinstance(X, str | bytes):
         raise ValueError(f"{owner}: {name} must be a sequence of texts; got {type(X).__name__}.")
-    sentences = [_words(owner, name, i, text) for i, text in enumerate(X)]
-    if not sentences:
-        raise ValueError(f"{owner}: {name} must hold at least one text; got none.")
-    return sentences
+    texts = text_items(owner, X, name, words_in_columns=True)
+    return [_words(owner, name, i, text) for i, text in enumerate(texts)]
 
 
 def _words(owner: str, name: str, i: int, text: Any) -> list[str]:

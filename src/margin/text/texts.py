@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_text", "check_unicode", "read_text", "text_rows"]
+import numpy as np
+
+__all__ = ["check_text", "check_unicode", "read_text", "text_items", "text_rows"]
+
+
+def text_items(owner: str, X: Any, name: str = "X", *, words_in_columns: bool = False) -> list[Any]:
+    """What ``X`` holds, an item for each text: a sequence, a generator, a column, or a table of one column.
+
+    A set has no order that another process would repeat, and a dictionary or a table would give its names. Where an
+    array may have the words of a text in its columns, ``words_in_columns`` keeps its rows.
+
+    >>> text_items("Model", np.array([["to be"], ["or not"]]))
+    ['to be', 'or not']
+    """
+    ndim = getattr(X, "ndim", 1)
+    if isinstance(X, Mapping | Set) or ndim == 0 or not isinstance(X, Iterable):
+        kind = "an array without axes" if ndim == 0 else type(X).__name__
+        raise ValueError(f"{owner}: {name} must be a sequence of texts; got {kind}.")
+    if ndim == 2 and (X.shape[1] == 1 or not (words_in_columns and isinstance(X, np.ndarray))):
+        if X.shape[1] != 1:
+            raise ValueError(f"{owner}: {name} must be one column of strings; got {X.shape[1]} columns.")
+        X = X.iloc[:, 0] if hasattr(X, "iloc") else X[:, 0]
+    items = list(X)
+    if not items:
+        raise ValueError(f"{owner}: {name} must have at least one text; got none.")
+    return items
 
 
 def text_rows(owner: str, X: Any) -> list[str]:
@@ -17,17 +43,7 @@ def text_rows(owner: str, X: Any) -> list[str]:
     """
     if isinstance(X, str | bytes):
         raise ValueError(f"{owner}: X must be a sequence of strings, one for each text; got a single one.")
-    if getattr(X, "ndim", 1) == 2:
-        if X.shape[1] != 1:
-            raise ValueError(f"{owner}: X must be one column of strings; got {X.shape[1]} columns.")
-        X = X.iloc[:, 0] if hasattr(X, "iloc") else X[:, 0]
-    try:
-        texts = list(X)
-    except TypeError:
-        raise ValueError(f"{owner}: X must be a sequence of strings; got {type(X).__name__}.") from None
-    if not texts:
-        raise ValueError(f"{owner}: X must have at least one text; got none.")
-    return [check_text(owner, i, text) for i, text in enumerate(texts)]
+    return [check_text(owner, i, text) for i, text in enumerate(text_items(owner, X))]
 
 
 def check_text(owner: str, i: int, text: Any) -> str:

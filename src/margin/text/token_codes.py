@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.arguments import shown
 from margin.text.bpe import BytePairTokenizer
 from margin.text.pieces import split_pieces
+from margin.text.texts import check_unicode, text_items
 
-__all__ = ["END", "TOKENS", "WORD_TOKENS", "TextCodes", "texts_of"]
+__all__ = ["END", "TOKENS", "WORD_TOKENS", "TextCodes", "one_text", "texts_of"]
 
 END = 0  # before the first token of a text and after its last one
 TOKENS = ("char", "byte", "bpe")
@@ -21,23 +23,22 @@ WORD_TOKENS = (*TOKENS, "word")  # for models that write nothing: an unknown wor
 UNKNOWN_WORD = " \ufffd"
 
 
-def texts_of(owner: str, X: Any) -> list[str]:
+def texts_of(owner: str, X: Any, name: str = "X") -> list[str]:
     """One string is one text; else a sequence of strings, none of them empty."""
-    texts = [X] if isinstance(X, str) else list(X)
-    if not texts:
-        raise ValueError(f"{owner}: X must have at least one text; got none.")
+    texts = [X] if isinstance(X, str) else text_items(owner, X, name)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
-            raise TypeError(f"{owner}: X must be strings; text {i} is of type {type(text).__name__}.")
+            raise TypeError(f"{owner}: {name} must be strings; text {i} is of type {type(text).__name__}.")
         if not text:
-            raise ValueError(f"{owner}: X must have no empty strings; text {i} is empty.")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"{owner}: X must be valid Unicode; text {i} has half of a surrogate pair at position {error.start}."
-            ) from None
-    return [str(text) for text in texts]
+            raise ValueError(f"{owner}: {name} must have no empty strings; text {i} is empty.")
+    return [check_unicode(owner, name, i, str(text)) for i, text in enumerate(texts)]
+
+
+def one_text(owner: str, name: str, text: Any) -> str:
+    """The argument ``name`` if it is one string with something in it."""
+    if not isinstance(text, str):
+        raise ValueError(f"{owner}: {name} must be one string; got {shown(text)}.")
+    return texts_of(owner, text, name)[0]
 
 
 class TextCodes:

@@ -29,7 +29,7 @@ from margin.neural.training.pairs import PADDING, PairBatches, padded_sequences
 from margin.neural.training.steps import Objective, Terms
 from margin.text.beam import beam_search
 from margin.text.bleu import bleu
-from margin.text.token_codes import END, TOKENS, TextCodes, texts_of
+from margin.text.token_codes import END, TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["Translator"]
 
@@ -93,10 +93,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         owner = type(self).__name__
         if y is None:
             raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
-        texts = {"source": texts_of(owner, X), "target": texts_of(f"{owner}: y: {owner}", y)}
-        if len(texts["source"]) != len(texts["target"]):
-            counts = " and ".join(str(len(part)) for part in texts.values())
-            raise ValueError(f"{owner}: X and y must have equally many texts; got {counts}.")
+        texts = dict(zip(("source", "target"), text_pairs(owner, X, y)))
         config = self._config()
         codes = {
             side: self._codes(side) if self._goes_on() else TextCodes.learn(self.tokens, part, self.vocab_size)
@@ -128,14 +125,15 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """BLEU of the translations, from 0 to 1."""
-        return bleu(self.predict(X).tolist(), texts_of(type(self).__name__, y))
+        sources, targets = text_pairs(type(self).__name__, X, y)
+        return bleu(self.predict(sources).tolist(), targets)
 
     def score_pairs(self, X: Any, y: Any) -> np.ndarray:
         """Mean log-probability of a token of every target, its end included, given its source: nats per token."""
         owner, module = type(self).__name__, self._ready_module()
         both = [
-            self._encoded(self._codes(side), texts_of(owner, texts), side)
-            for side, texts in (("source", X), ("target", y))
+            self._encoded(self._codes(side), texts, side)
+            for side, texts in zip(("source", "target"), text_pairs(owner, X, y))
         ]
         pairs = [(source, np.array([END, *target])) for source, target in zip(*both, strict=True)]
         return np.array([total / count for total, count in _log_probabilities(module, pairs)])
@@ -144,7 +142,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         """Where the decoder looks while it writes ``target``: (heads, target tokens, source tokens) of every block."""
         owner, module = type(self).__name__, self._ready_module()
         ids = [
-            torch.from_numpy(self._encoded(self._codes(side), texts_of(owner, text), side)[0])[None]
+            torch.from_numpy(self._encoded(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
             for side, text in (("source", source), ("target", target))
         ]
         begun = torch.cat([torch.full((1, 1), END), ids[1][:, :-1]], dim=1)
@@ -209,6 +207,14 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.target_tags.required = True
         return tags
+
+
+def text_pairs(owner: str, X: Any, y: Any) -> tuple[list[str], list[str]]:
+    """Texts and their translations, equally many."""
+    sources, targets = texts_of(owner, X), texts_of(owner, y, "y")
+    if len(sources) != len(targets):
+        raise ValueError(f"{owner}: X and y must have equally many texts; got {len(sources)} and {len(targets)}.")
+    return sources, targets
 
 
 def next_of_pair(label_smoothing: float) -> Objective:

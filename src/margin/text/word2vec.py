@@ -77,6 +77,7 @@ class Word2Vec(WordVectorModel):
         self._learn(loop)
         while loop.iteration < self.max_iter:
             loop.advance()
+            self._refuse_diverged(loop.vectors, loop.iteration)
             self._learn(loop)
             yield Record(loop.iteration, {"loss": loop.loss}, total=self.max_iter)
 

@@ -57,6 +57,14 @@ class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterati
             means.append(self.vectors_[known].mean(axis=0) if known else np.zeros(self.vectors_.shape[1]))
         return np.vstack([rows, *means])
 
+    def _refuse_diverged(self, vectors: np.ndarray, iteration: int) -> None:
+        """A pass whose vectors overflow is not kept: the model has those of the pass before."""
+        if not np.isfinite(vectors).all():
+            raise FloatingPointError(
+                f"{type(self).__name__}: vectors are not finite after pass {iteration}; those of the pass before are "
+                "kept; a smaller learning_rate_init keeps them finite."
+            )
+
     def _position(self) -> dict[str, int]:
         return {word: i for i, word in enumerate(self.vocabulary_)}
 

@@ -22,9 +22,12 @@ def test_arrays_are_those_of_the_list_and_stay_what_they_were():
 @pytest.mark.parametrize(
     ("model", "names"),
     [
-        (HistGradientBoostingRegressor(max_iter=40, early_stopping=True), ["train_score_", "validation_score_"]),
         (
-            GradientBoostingRegressor(n_estimators=40, subsample=0.5),
+            HistGradientBoostingRegressor(max_iter=40, early_stopping=True, n_iter_no_change=40, random_state=0),
+            ["train_score_", "validation_score_"],
+        ),
+        (
+            GradientBoostingRegressor(n_estimators=40, subsample=0.5, random_state=0),
             ["train_score_", "oob_improvement_", "oob_scores_"],
         ),
     ],

@@ -139,7 +139,7 @@ class DiffusionModel(NeuralEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (and the classes ``y`` if conditional), yielding records; ``state`` continues a fit."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
         images = self.denoiser != "mlp" or self.image_shape is not None
         shape = check_image_shape(self, X.shape[1]) if images else None
         self.classes_, numbers = encode_labels(self, y, len(X)) if self.conditional else (None, None)
@@ -211,7 +211,7 @@ class DiffusionModel(NeuralEstimator):
     def bound_parts(self, X: Any) -> BoundParts:
         """Reconstruction, prior matching and consistency of every row in nats, in the units of the data."""
         module, schedule = self._ready_module(), self._schedule()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         x = torch.from_numpy(self._shaped(Scaling(self.center_, self.scale_).apply(X.astype(np.float64))))
 
         def reverse(x_t: Tensor, t: int) -> tuple[Tensor, Tensor]:

@@ -148,7 +148,7 @@ class GAN(NeuralEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (and the classes ``y`` if conditional), yielding records; ``state`` continues a fit."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
         shape = check_image_shape(self, X.shape[1]) if self.architecture != "mlp" else None
         if shape is not None and min(shape[1:]) < SMALLEST_SIDE:
             raise ValueError(f"GAN: image_shape must have sides of at least {SMALLEST_SIDE} pixels; got {shape[1:]}.")
@@ -199,7 +199,7 @@ class GAN(NeuralEstimator):
     def discriminate(self, X: Any, y: Any = None) -> np.ndarray:
         """How real every row looks to the discriminators, from 0 to 1 (to a Wasserstein critic: its mean output)."""
         module = self._ready_module()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
         logits = self._with_classes(_part(module, "discriminator"), seen, y).astype(np.float64)
         values = logits if self.loss in ("wasserstein", "relativistic") else 1 / (1 + np.exp(-logits))
@@ -284,10 +284,10 @@ class GAN(NeuralEstimator):
                 "diverged; a smaller learning_rate_init, a penalty, spectral_norm or a clip_norm keeps it bounded."
             )
 
-    def _restore(self, before: Mapping[str, Any]) -> None:
+    def _go_back(self, before: Mapping[str, Any]) -> None:
         for name in [*self._learned(), "_module"]:  # a game that diverged is no model
             self.__dict__.pop(name, None)
-        super()._restore(before)
+        super()._go_back(before)
 
     def _patience(self, validates: bool) -> Patience | None:
         return None  # neither loss falls as the game gets better

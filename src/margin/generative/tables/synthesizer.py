@@ -121,7 +121,7 @@ class TableSynthesizer(IterativeEstimator):
         if hasattr(X, "to_pandas"):
             X = X.to_pandas()
         if not (hasattr(X, "iloc") and hasattr(X, "columns")):
-            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
+            X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", reset=reset)
             return False, list(X.T)
         validate_data(self, X, skip_check_array=True, reset=reset)
         if not len(X):

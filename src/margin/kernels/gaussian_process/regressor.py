@@ -23,6 +23,7 @@ from margin.core.number_range import in_safe_units, require_variance, validate_s
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
 from margin.kernels.gaussian_process.initial_kernel import (
@@ -101,7 +102,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the marginal likelihood."""
         self._check_parameters()
-        X, y = validate_squarable(self, X, y, **row_rules(self.kernel), y_numeric=True, multi_output=True)
+        X, y = validate_squarable(
+            self, X, numeric_target(self, y), **row_rules(self.kernel), y_numeric=True, multi_output=True
+        )
         y = self._targets(y)
         alpha, learns_noise, normalizes = self._noise_settings(len(X))
         kernel = initial_kernel(self.kernel, X, self.ard)

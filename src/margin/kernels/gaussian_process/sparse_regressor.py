@@ -24,6 +24,7 @@ from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
 from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
@@ -87,7 +88,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the objective."""
         self._check_parameters()
-        X, y = validate_squarable(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+        X, y = validate_squarable(self, X, numeric_target(self, y), dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         kernel = self._start(X)
         Z = self._points(X) if state is None else np.array(state["points"])

@@ -213,9 +213,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
                 self._refuse_diverged(record)
                 self._note(training, loop)
                 yield record
-        except FloatingPointError:
-            self._restore(before)
-            raise
+        except FloatingPointError as error:
+            self._go_back(before)
+            raise type(error)(str(error).replace("Training:", f"{type(self).__name__}:", 1)) from None
         finally:
             for module in (*training.step.modules.values(), training.step.result):
                 module.zero_grad(set_to_none=True)
@@ -227,7 +227,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     def _learned(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name.endswith("_") and name[0] != "_"}
 
-    def _restore(self, before: Mapping[str, Any]) -> None:
+    def _go_back(self, before: Mapping[str, Any]) -> None:
         """Go back from weights that are not finite to what the fit began with, if it went on from another."""
         if before:
             self.__dict__.pop("_module", None)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from margin.core.parameters import attribute
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.neural.estimators.cnn import CNNEstimator
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.scaling import Scaling
@@ -79,7 +80,7 @@ class CNNRegressor(RegressorMixin, CNNEstimator):
 def _targets(owner: CNNRegressor, y: Any) -> np.ndarray:
     if y is None:
         raise ValueError(f"{type(owner).__name__}: y must be given: requires y to be passed, but the target y is None.")
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=owner)
+    return check_array(numeric_target(owner, y), ensure_2d=False, dtype=np.float64, input_name="y", estimator=owner)
 
 
 def _half_squared_error(outputs: Tensor, Y: Tensor) -> Tensor:

@@ -190,7 +190,7 @@ class MLPEstimator(NeuralEstimator):
     def _outputs(self, X: Any) -> np.ndarray:
         """What the last layer gives for the rows of ``X``."""
         module = self._ready_module()
-        X = validate_data(self, X, dtype=FLOATS, accept_sparse="csr", reset=False)
+        X = validate_data(self, X, dtype=FLOATS, order="C", accept_sparse="csr", reset=False)
         scaling = Scaling(self.center_, self.scale_)
         if not issparse(X):
             return self._evaluate(module, scaling.apply(X))
@@ -200,7 +200,7 @@ class MLPEstimator(NeuralEstimator):
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         x = torch.from_numpy(np.array(X)).to(next(module.parameters()).dtype)
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
         return lambda rows: self._in_units(module((rows - center) / scale)), x

@@ -180,7 +180,7 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         return (X, codes, weight) if kept.all() else (X[kept], codes[kept], weight[kept])
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
-        X, y = validate_data(self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, reset=reset)
+        X, y = validate_data(self, X, y, dtype=FLOATS, order="C", accept_sparse="csr", multi_output=True, reset=reset)
         y = y.toarray() if issparse(y) else y
         if y.ndim == 1 or not type_of_target(y).startswith("multilabel"):
             y = column_or_1d(y, warn=True)

@@ -20,6 +20,7 @@ from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
+from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import (
@@ -100,8 +101,9 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         return outputs.exp() if self.out_activation_ == "exp" else super()._in_units(outputs)
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        y = numeric_target(self, y)
         X, y = validate_data(
-            self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, y_numeric=True, reset=reset
+            self, X, y, dtype=FLOATS, order="C", accept_sparse="csr", multi_output=True, y_numeric=True, reset=reset
         )
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)

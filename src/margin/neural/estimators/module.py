@@ -186,8 +186,8 @@ class ModuleEstimator(NeuralEstimator):
     def _checked(self, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
         kind = "numeric" if self.dtype == "int64" else [np.float64, np.float32]
         if y is None and not reset:
-            return validate_data(self, X, dtype=kind, allow_nd=True, reset=False)
-        return validate_data(self, X, y, dtype=kind, allow_nd=True, reset=reset, **options)
+            return validate_data(self, X, dtype=kind, order="C", allow_nd=True, reset=False)
+        return validate_data(self, X, y, dtype=kind, order="C", allow_nd=True, reset=reset, **options)
 
     def _learn(
         self, X: np.ndarray, target: np.ndarray, weight: np.ndarray, loss: Any, labels: Any, score: Score, state: Any

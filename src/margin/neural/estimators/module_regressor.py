@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from margin.core.parameters import attribute
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
 from margin.neural.training.objectives import explained_variance
@@ -40,7 +41,7 @@ class NeuralRegressor(RegressorMixin, ModuleEstimator):
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        X, y = self._checked(X, y, reset=True, multi_output=True, y_numeric=True)
+        X, y = self._checked(X, numeric_target(self, y), reset=True, multi_output=True, y_numeric=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.single_target_ = y.ndim == 1
         target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")

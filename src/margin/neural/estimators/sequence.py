@@ -18,6 +18,7 @@ from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
@@ -97,7 +98,7 @@ class SequenceEstimator(NeuralEstimator):
         """Series as (n, T, d), checked against what fit saw."""
         owner = type(self).__name__
         if is_table(X) and (reset or self.table_):
-            X = validate_data(self, X, dtype=FLOATS, reset=reset)
+            X = validate_data(self, X, dtype=FLOATS, order="C", reset=reset)
             if reset:
                 self.table_ = True
             return X[:, :, None]
@@ -218,7 +219,7 @@ class SequenceRegressor(RegressorMixin, SequenceEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         series = self._series(X, reset=True)
-        y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
+        y = _check_y(numeric_target(self, y), multi_output=True, y_numeric=True, estimator=self)
         check_consistent_length(series, y)
         series, y, weight = weighted_rows(self, series, y, sample_weight)
         Y = y.reshape(len(y), -1).astype(series.dtype)

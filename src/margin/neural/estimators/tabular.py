@@ -153,7 +153,7 @@ class TabularNetEstimator(NeuralEstimator):
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
-        x = torch.from_numpy(np.array(validate_data(self, X, dtype=FLOATS, reset=False)))
+        x = torch.from_numpy(np.array(validate_data(self, X, dtype=FLOATS, order="C", reset=False)))
         x = x.to(next(module.parameters()).dtype)
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
 

@@ -56,7 +56,7 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=FLOATS)
+        X, y = validate_data(self, X, y, dtype=FLOATS, order="C")
         check_classes(y)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         classes, codes = encode_classes(y)
@@ -73,7 +73,7 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         log_members, temperature = math.log(self.network_["n_networks"]), self.temperature_
         return self._averaged(
             X, lambda outputs: (outputs / temperature).log_softmax(dim=2).logsumexp(dim=0) - log_members

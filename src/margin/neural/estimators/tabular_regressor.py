@@ -12,6 +12,7 @@ from torch import Tensor
 
 from margin.core.parameters import attribute
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.estimators.tabular import TabularNetEstimator
 from margin.neural.scaling import Scaling
@@ -42,7 +43,9 @@ class TabularNetRegressor(RegressorMixin, TabularNetEstimator):
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=FLOATS, multi_output=True, y_numeric=True)
+        X, y = validate_data(
+            self, X, numeric_target(self, y), dtype=FLOATS, order="C", multi_output=True, y_numeric=True
+        )
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         Y = y.reshape(len(y), -1).astype(X.dtype)
         self.single_target_ = y.ndim == 1
@@ -57,7 +60,7 @@ class TabularNetRegressor(RegressorMixin, TabularNetEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The targets, the mean over the networks; one column each if there were several in the fit."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         Y = Scaling(self.target_center_, self.target_scale_).undo(
             self._averaged(X, lambda outputs: outputs.mean(dim=0))
         )

@@ -14,9 +14,10 @@ from margin.data import Profile
 from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.runs import data_hash
+from margin.service.comparison.copies import array_copies, copies_remark, many_copies
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
-from margin.service.sources import Source, image_folder, open_source, open_table
+from margin.service.sources import Source, image_folder, open_source, open_table, table_of_frame
 
 __all__ = ["OpenedData", "open_data"]
 
@@ -34,11 +35,15 @@ MOST_COLUMNS_NAMED = 8
 
 @dataclass(frozen=True)
 class OpenedData:
-    """Rows with a target, how they belong together, and what a reader should know."""
+    """Rows with a target, how they belong together, and what a reader should know.
+
+    ``copies``, where many rows repeat, has a number per row that equal ones share.
+    """
 
     source: Source
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
+    copies: np.ndarray | None = None
     label_name: str = ""
     remarks: list[str] = field(default_factory=list)
     profile: Profile | None = None
@@ -66,11 +71,13 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
     profile = _judged(table, target, request, columns)
     remarks += [*_left_out(profile, {*columns, *request.ignore}), *_lost_values(profile)]
-    remarks += [*profile.remarks, *_suspicions(profile, request)]
+    copies = None if columns or request.group is not None or request.time is not None else many_copies(profile.copies)
+    remarks += [remark for remark in profile.remarks if copies is None or remark != profile.copies_remark]
+    remarks += [*_suspicions(profile, request), *copies_remark(copies)]
     _, values = profile.table.split_target(target)
     X = profile.table.select(profile.used)
     source = Source(name, X.to_pandas(), values, X.names, target, task or profile.task, table.hash(), table=X)
-    return _checked(OpenedData(source, labels["group"], labels["time"], (*columns, "")[0], remarks, profile))
+    return _checked(OpenedData(source, labels["group"], labels["time"], copies, (*columns, "")[0], remarks, profile))
 
 
 def _judged(table: Table, target: str, request: ComparisonRequest, ignored: list[str]) -> Profile:
@@ -124,13 +131,14 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         if source.y is None or source.task not in ("classification", "regression"):
             raise BadRequest(f"compare: {data} needs a target; name its column with --target.")
     else:
-        X = np.asarray(data)
-        if X.ndim != 2 or X.dtype.kind not in "biuf" or y is None or len(X) != len(np.asarray(y)):
+        X, values = _unmasked(data), None if y is None else _unmasked(y)
+        if X.ndim != 2 or X.dtype.kind not in "biuf" or values is None or len(X) != len(np.atleast_1d(values)):
             raise BadRequest("compare: arrays must be a table of numbers X and one y for each of its rows.")
         if request.ignore or request.kinds:
             raise BadRequest("compare: ignore and kinds name columns; give a data frame.")
-        values = np.asarray(y)
         values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+        if values.ndim != 1:
+            raise BadRequest(f"compare: y must hold one target for each row; got an array of shape {values.shape}.")
         names = tuple(f"x{i}" for i in range(X.shape[1]))
         source = Source("arrays", X.astype(np.float64), values, names, "y", request.task or "", data_hash(X, values))
     remarks: list[str] = []
@@ -145,7 +153,17 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         groups, times = (None if g is None else g[~absent] for g in (groups, times))
         remarks.append(_dropped_sentence(int(absent.sum()), len(absent), source.target))
     assert source.y is not None
-    return _checked(OpenedData(replace(source, task=source.task or _task(source.y)), groups, times, "", remarks))
+    copies = None if groups is not None or times is not None else many_copies(array_copies(source.X, source.y))
+    remarks += copies_remark(copies)
+    source = replace(source, task=source.task or _task(source.y))
+    return _checked(OpenedData(source, groups, times, copies, "", remarks))
+
+
+def _unmasked(values: Any) -> np.ndarray:
+    """An array; what a masked one hides is missing, not whatever lies below the mask."""
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        return values.astype(np.float64 if values.dtype.kind in "biuf" else object).filled(np.nan)
+    return np.asarray(values)
 
 
 def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, str | None, str | None]:
@@ -155,12 +173,8 @@ def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, s
         table, own = open_table(spec)
         known = request.task or (open_source(spec).task if own and request.target is None else None)
         return spec, table, request.target or own, known
-    if isinstance(data, Table):
-        table = data
-    elif hasattr(data, "to_pandas") or type(data).__module__.split(".")[0] == "pandas":
-        frame = data.to_pandas() if hasattr(data, "to_pandas") else data
-        table = data_package.from_pandas(frame, read_strings=True)
-    else:
+    table = data if isinstance(data, Table) else table_of_frame(data)
+    if table is None:
         raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
     if y is None:
         return "data frame", table, request.target, request.task
@@ -299,10 +313,12 @@ def _checked(opened: OpenedData) -> OpenedData:
             f" and judged by; {'it is' if rare.sum() == 1 else 'these rows are'} left out."
         )
         kept = ~rare[codes]
-        groups, times = (None if part is None else part[kept] for part in (opened.groups, opened.times))
+        groups, times, copies = (
+            None if part is None else part[kept] for part in (opened.groups, opened.times, opened.copies)
+        )
         table = None if source.table is None else source.table.take(kept)
         source = replace(source, X=_rows(source.X, kept), y=y[kept], table=table)
-        opened = replace(opened, source=source, groups=groups, times=times)
+        opened = replace(opened, source=source, groups=groups, times=times, copies=copies)
         counts = counts[~rare]
     if len(counts) < 2:
         raise BadRequest(f"compare: {target} has fewer than two classes with at least two rows each.")

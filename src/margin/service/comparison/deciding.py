@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.metrics import Metric
+from margin.metrics import REGISTRY, Metric
 from margin.metrics import metric as metric_named
 from margin.selection import FoldPlan
 from margin.service.comparison.data import OpenedData
@@ -39,7 +39,9 @@ def requested_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
         raise BadRequest(f"compare: the metric {metric.name!r} is not one for {task}.")
     classes = len(set(opened.source.y.tolist())) if opened.source.y is not None else 0
     if metric.binary and classes != 2:
-        raise BadRequest(f"compare: {metric.name} is of two classes, and there are {classes}; try {metric.name}_macro.")
+        average = f"{metric.name.partition(':')[0]}_macro"
+        instead = f"; try {average}" if average in REGISTRY else ""
+        raise BadRequest(f"compare: {metric.name} is of two classes, and there are {classes}{instead}.")
     return metric
 
 

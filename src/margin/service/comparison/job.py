@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from margin.core.threads import available
 from margin.runs import interruptible
 from margin.selection import Budget, Candidate, Task, TrialData, open_workers, run_folds, screen
 from margin.selection.comparison import RESERVE, Workers, promising, reserve
@@ -115,7 +116,10 @@ class _Job:
         seconds = comparison.budget
         self.budget = None if seconds is None else Budget(seconds, self.used_before, started=self.started)
         data = TrialData(comparison.X, comparison.y, metrics_for(comparison), comparison.classes)
-        self._open = partial(open_workers, comparison.candidates, data, n_jobs, limited=self.budget is not None)
+        # A process for which there is no trial would only be started and ended; tuned leaders come on top.
+        trials = (len(comparison.candidates) + (TUNED if comparison.request.tune else 0)) * comparison.n_folds
+        jobs = min(n_jobs or available(), trials)
+        self._open = partial(open_workers, comparison.candidates, data, jobs, limited=self.budget is not None)
         self._workers: Workers | None = None
 
     def workers(self) -> Workers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from margin.metrics import Metric
 from margin.runs import Run
+from margin.runs.temporary import temporary_folder
 from margin.selection import Candidate, FoldPlan, LearningCurve, Output, Standing, Trial, board, in_words
 from margin.selection.outputs import joined
 from margin.selection.schedule import seconds_left
@@ -61,8 +61,7 @@ class Comparison:
         self.n_jobs = 1
         self.running = False
         self.stage = ""  # what is done after the trials, as text for a progress display
-        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-compare-")
-        self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
+        self.run = Run(folder or temporary_folder(self, "margin-compare-"))
         self.kept = ComparisonFolder(self.run, self.classes)
         self.given = given
         shown = str(folder) if folder else ""

@@ -83,6 +83,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
             times=opened.times,
             label_name=opened.label_name,
             both_classes=decides.ranks,
+            copies=opened.copies,
             seed=request.seed,
         )
     except ValueError as error:
@@ -112,6 +113,8 @@ def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str,
     identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
     facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
     facts.update(picture_facts(source))
+    if opened.copies is not None:
+        identity["copies"] = "in one fold"
     return {**identity, **request.identity}, facts
 
 

@@ -93,7 +93,11 @@ def _without_folds(comparison: Comparison, winner: Standing) -> str:
     """That time did not suffice for a fold, what the winner rests on instead, and what was not tried."""
     within = "" if comparison.budget is None else f" within {seconds_text(comparison.budget)}"
     others = untried([c.name for c in comparison.candidates if c.name != BASELINE], comparison.trials)
-    missed = f"; {len(others)} of {len(comparison.candidates) - 1} models were not tried" if others else ""
+    missed = (
+        f"; {len(others)} of {len(comparison.candidates) - 1} models {'was' if len(others) == 1 else 'were'} not tried"
+        if others
+        else ""
+    )
     return (
         f"No model was done with a fold{within}: {winner.model} is the best of those tried on {winner.n_train:,}"
         f" rows{missed}. --budget gives more time."

@@ -59,6 +59,8 @@ def export_onnx(model: Any, path: str | Path) -> Path:
         import onnx  # noqa: F401
     except ImportError:
         raise CannotExport("export_onnx: the package onnx is not installed; margin[onnx] brings it.") from None
+    if not hasattr(model, "get_params"):
+        raise CannotExport(f"export_onnx: model must be a fitted estimator; got {_name(model)}.")
     check_is_fitted(model)
     graph = OnnxGraph()
     output = _converted(graph, model, _inputs(graph, model))

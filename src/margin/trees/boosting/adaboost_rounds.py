@@ -20,6 +20,7 @@ from margin.core.parameters import attribute, parameter
 from margin.core.randomness import SEED_BOUND, RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.core.targets import numeric_target
 from margin.trees.boosting.round_numbers import RoundNumbers
 from margin.trees.boosting.tree_learners import TreeLearners, all_own_trees
 from margin.trees.cart.training_data import ROWS
@@ -123,7 +124,7 @@ class AdaBoost(MemberSequence, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per round: the learner's weighted error and its weight."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, **LEARNER_ROWS, **self._y_rules)
+        X, y = validate_data(self, X, numeric_target(self, y) if self._y_rules else y, **LEARNER_ROWS, **self._y_rules)
         X = self._as_learned(X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         learner = self._learner()

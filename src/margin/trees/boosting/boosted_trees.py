@@ -19,6 +19,7 @@ from margin.core.parameters import attribute
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.core.targets import numeric_target
 from margin.data.splits import hold_out
 from margin.trees.binning import SUBSAMPLE, Bins, apply_bins, find_bins
 from margin.trees.boosting.boosting_rounds import BoostingData, BoostingRounds, BoostingSettings
@@ -73,6 +74,7 @@ class BoostedTrees(IterativeEstimator):
         self._check_parameters()
         owner, given, table = type(self).__name__, getattr(self, "categorical_features", None), X
         X, categorical, names = find_string_categories(owner, X, given)
+        y = numeric_target(self, y) if self._y_rules else y
         X, y = validate_data(self, X, y, **self._row_rules, **self._y_rules)
         X = within_range(dense_rows(owner, X))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
 
+from margin.core.targets import numeric_target
+
 __all__ = ["GivenRows", "ValidationRows", "given_rows"]
 
 
@@ -30,7 +32,9 @@ class ValidationRows(NamedTuple):
     def of(cls, model: Any, given: GivenRows) -> ValidationRows:
         """Rows for a ``model`` that knows the columns, categories and classes of its training rows."""
         X = model._coded_rows(given.X)
-        labels = _check_y(given.y, estimator=model, y_numeric=not hasattr(model, "classes_"))
+        classify = hasattr(model, "classes_")
+        y = given.y if classify else numeric_target(model, given.y)
+        labels = _check_y(y, estimator=model, y_numeric=not classify)
         check_consistent_length(X, labels)
         weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
         return cls(X, _read(model, labels), weight, labels)

@@ -13,6 +13,7 @@ from margin.core.classes import check_classes
 from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.refusals import SparseTarget
 from margin.core.sparse_input import dense_rows
+from margin.core.targets import numeric_target
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
 from margin.trees.category_encoding import (
@@ -74,6 +75,7 @@ def training_data(
     """Check everything a tree model is given; nothing is written to the model but the names of its columns."""
     owner, given = type(model).__name__, model.categorical_features
     X, categorical, strings = find_string_categories(owner, X, given)
+    y = y if classify else numeric_target(model, y)
     X, y = validate_data(model, X, y, reset=reset, y_numeric=not classify, multi_output=True, **ROWS)
     X = dense_rows(owner, X)
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -17,6 +17,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
+from margin.core.targets import numeric_target
 from margin.trees.cart import walking
 from margin.trees.forest.bagged_members import BaggingFit, draw_columns, draw_rows, member_of, member_values
 from margin.trees.forest.bagged_trees import table_of, trees_of_members
@@ -82,6 +83,7 @@ class Bagging(MemberSequence, IterativeEstimator):
         self._check_parameters()
         owner, classify = type(self).__name__, isinstance(self, ClassifierMixin)
         go_on = state is None and self.warm_start and hasattr(self, "estimators_")
+        y = y if classify else numeric_target(self, y)
         X, y = validate_data(self, X, y, reset=not go_on, y_numeric=not classify, multi_output=True, **MEMBER_ROWS)
         if classify or y.ndim == 1 or y.shape[1] == 1:
             y = column_or_1d(y, warn=True)

@@ -1,7 +1,8 @@
 """Every generative model of the catalog on one table: by held-out density where it has one, by its samples otherwise.
 
 To read it in order: ``columns`` (one measure for all densities), ``data`` (rows), ``measuring`` (one model),
-``budget`` (its time), ``standings`` (the order), ``result`` (what a user gets), ``showing``; here is the work.
+``budget`` (its time), ``standings`` (the order), ``keeping`` (the winner in the folder), ``result`` (what a user gets),
+``showing``; here is the work.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.comparison.generative.columns import CodedColumn, TableCode
 from margin.service.requests import BadRequest
-from margin.service.sources import image_folder, open_source, open_table
+from margin.service.sources import image_folder, open_source, open_table, table_of_frame
 
 __all__ = ["GenerativeData", "open_rows"]
 
@@ -82,9 +82,9 @@ def _opened(data: Any) -> tuple[str, Table, str, tuple[int, ...] | None, list[st
         return _from_spec(str(data))
     if isinstance(data, Table):
         return "table", data, "frame", None, []
-    if hasattr(data, "to_pandas") or type(data).__module__.split(".")[0] == "pandas":
-        frame = data.to_pandas() if hasattr(data, "to_pandas") else data
-        return "data frame", data_package.from_pandas(frame, read_strings=True), "frame", None, []
+    table = table_of_frame(data)
+    if table is not None:
+        return "data frame", table, "frame", None, []
     try:
         X = np.asarray(data, dtype=np.float64)
     except (TypeError, ValueError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -14,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.runs import Run
+from margin.runs.temporary import temporary_folder
 from margin.service.comparison.generative.budget import TimeShares, ended_by
 from margin.service.comparison.generative.data import GenerativeData
+from margin.service.comparison.generative.keeping import keep_generator
 from margin.service.comparison.generative.measuring import MEASURES, FittedGenerator, Measured, make_model
 from margin.service.comparison.generative.standings import GeneratorStanding, standings
 from margin.service.comparison.request import ComparisonRequest
+from margin.store.models import library_versions
 
 if TYPE_CHECKING:
     import pandas
@@ -44,8 +46,7 @@ class GenerativeComparison:
         self.cut: dict[str, str] = {}
         self.budget = TimeShares(None)
         self.measured: list[Measured] = []
-        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-generative-")
-        self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
+        self.run = Run(folder or temporary_folder(self, "margin-generative-"))
         shown = str(folder) if folder else ""
         self.command = request.command(data.name, shown) if data.given == "spec" else ""
 
@@ -112,7 +113,7 @@ class GenerativeComparison:
         return draw_board(self, figure)
 
     def write(self) -> None:
-        """The board as JSON and as a picture, and as many new rows as the table has."""
+        """The board as JSON and as a picture, the winner fitted to all rows, and as many new rows as the table has."""
         from margin.store.container import write_atomically
 
         folder = self.run.folder
@@ -121,6 +122,8 @@ class GenerativeComparison:
             self.plot().savefig(folder / "board.png", dpi=120)
             frame = self.best_.sample(self.data.n_rows, random_state=self.request.seed)
             write_atomically(folder / "sampled.csv", frame.to_csv(index=False).encode())
+            keep_generator(self.best_, self.run, self.data.hash)
+            self.run.update(winner={"model": self.winner}, task="density", versions=library_versions())
 
     def __repr__(self) -> str:
         ranked = [s.model for s in self.standings if s.status == "ranked"]
