@@ -18,7 +18,7 @@ def text_items(owner: str, X: Any, name: str = "X", *, words_in_columns: bool = 
     A set has no order that another process would repeat, and a dictionary or a table would give its names. Where an
     array may have the words of a text in its columns, ``words_in_columns`` keeps its rows.
 
-    >>> text_items("Model", np.array([["to be"], ["or not"]]))
+    >>> text_items("Model", np.array([["to be"], ["or not"]], dtype=object))
     ['to be', 'or not']
     """
     ndim = getattr(X, "ndim", 1)
