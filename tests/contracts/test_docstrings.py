@@ -16,6 +16,7 @@ COMPLETE = (
     "margin.foundations.statistics",
     "margin.foundations.transport",
     "margin.foundations.information",
+    "margin.foundations.probability",
     "margin.neural.losses",
     "margin.data.splits",
     "margin.data.folds",

@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.chunks import map_row_chunks
-from margin.foundations.probability.kernels import longest_row, raise_in_place
+from margin.foundations.probability.kernels import raise_in_place
+from margin.foundations.probability.pair_matrices import longest_row
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.function_kernel import FunctionKernel

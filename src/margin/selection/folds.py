@@ -136,6 +136,8 @@ def plan_folds(
         The column of groups or times, for messages.
     both_classes : bool
         Whether every part must have both classes.
+    copies : array-like of shape (n,), optional
+        Rows with one number are copies of each other and stay together.
     seed : int
         Seed.
 

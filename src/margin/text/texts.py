@@ -18,11 +18,12 @@ def text_items(owner: str, X: Any, name: str = "X", *, words_in_columns: bool = 
     A set has no order that another process would repeat, and a dictionary or a table would give its names. Where an
     array may have the words of a text in its columns, ``words_in_columns`` keeps its rows.
 
-    >>> text_items("Model", np.array([["to be"], ["or not"]]))
+    >>> text_items("Model", np.array([["to be"], ["or not"]], dtype=object))
     ['to be', 'or not']
     """
     ndim = getattr(X, "ndim", 1)
-    if isinstance(X, Mapping | Set) or ndim == 0 or not isinstance(X, Iterable):
+    in_order = isinstance(X, Iterable) and not isinstance(X, Mapping | Set)
+    if ndim == 0 or not in_order:
         kind = "an array without axes" if ndim == 0 else type(X).__name__
         raise ValueError(f"{owner}: {name} must be a sequence of texts; got {kind}.")
     if ndim == 2 and (X.shape[1] == 1 or not (words_in_columns and isinstance(X, np.ndarray))):

@@ -12,10 +12,10 @@ from margin.foundations.probability import (
     gamma_from_length_scale,
     is_positive_semidefinite,
     is_stationary,
-    kernels,
     laplace_kernel,
     length_scale_from_gamma,
     linear_kernel,
+    pair_matrices,
     periodic_kernel,
     polynomial_features,
     polynomial_kernel,
@@ -54,8 +54,8 @@ def test_all_pairs_of_one_set_are_symmetric_and_semidefinite(kernel, monkeypatch
     np.testing.assert_allclose(whole, kernel(X, X), atol=1e-7 if kernel is laplace_kernel else 1e-12)
     assert np.array_equal(whole, whole.T)
     assert is_positive_semidefinite(whole)
-    monkeypatch.setattr(kernels, "BLOCK_ENTRIES", 60)
-    monkeypatch.setattr(kernels, "SYMMETRIC_ROWS", 2)
+    monkeypatch.setattr(pair_matrices, "BLOCK_ENTRIES", 60)
+    monkeypatch.setattr(pair_matrices, "SYMMETRIC_ROWS", 2)
     np.testing.assert_allclose(kernel(X), whole, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(kernel(X, Z), kernel(Z, X).T, rtol=1e-9, atol=1e-12)
 

@@ -24,6 +24,17 @@ ROW_TOLERANCE = 1e-6
 def bayes(prior: ArrayLike, likelihood: ArrayLike, evidence: ArrayLike) -> Array:
     """Pr(R|O) from Pr(R), Pr(O|R) and Pr(O), elementwise.
 
+    Parameters
+    ----------
+    prior : array-like
+        Pr(R).
+    likelihood : array-like
+        Pr(O|R).
+    evidence : array-like
+        Pr(O).
+
+    Examples
+    --------
     >>> float(bayes(0.01, 0.9, 0.01 * 0.9 + 0.99 * 0.1).round(4))
     0.0833
     """
@@ -36,6 +47,15 @@ def bayes(prior: ArrayLike, likelihood: ArrayLike, evidence: ArrayLike) -> Array
 def posterior(log_prior: ArrayLike, log_likelihood: ArrayLike) -> Array:
     """The normalized product of prior and likelihood over a finite set of reasons, from logarithms (last axis).
 
+    Parameters
+    ----------
+    log_prior : array-like of shape (..., k)
+        Logarithms of the prior.
+    log_likelihood : array-like of shape (..., k)
+        Logarithms of the likelihood.
+
+    Examples
+    --------
     >>> posterior(np.log([0.5, 0.5]), np.log([0.2, 0.6])).round(12).tolist()
     [0.25, 0.75]
     """
@@ -46,7 +66,17 @@ def posterior(log_prior: ArrayLike, log_likelihood: ArrayLike) -> Array:
 
 
 def grid_posterior(grid: ArrayLike, log_prior: ArrayLike, log_likelihood: ArrayLike) -> Array:
-    """A continuous posterior on an increasing grid: density values whose trapezoid integral is one."""
+    """A continuous posterior on an increasing grid: density values whose trapezoid integral is one.
+
+    Parameters
+    ----------
+    grid : array-like of shape (k,)
+        Increasing points.
+    log_prior : array-like of shape (k,)
+        Log-density of the prior on the grid.
+    log_likelihood : array-like of shape (k,)
+        Log-likelihood on the grid.
+    """
     z = numbers("grid_posterior", "grid", grid)
     if z.ndim != 1 or z.size < 2 or not np.all(np.diff(z) > 0):
         raise ValueError(f"grid_posterior: grid must be an increasing vector; got shape {z.shape}.")

@@ -22,6 +22,13 @@ def multinomial_coefficient(counts: ArrayLike) -> float:
     Built as the product of binomials :math:`\prod_j \binom{n - k_1 - \dots - k_{j-1}}{k_j}`: place the first
     class, then the second among what is left, and so on.
 
+    Parameters
+    ----------
+    counts : array-like of shape (C,)
+        Things of every kind, :math:`k_j`.
+
+    Examples
+    --------
     >>> multinomial_coefficient([3, 2, 2])
     210.0
     """

@@ -18,6 +18,17 @@ __all__ = ["jensen_gap"]
 def jensen_gap(f: Callable[[Array], Array], data: ArrayLike, weights: ArrayLike | None = None) -> float:
     """E[f(X)] - f(E[X]) for a sample or (with ``weights``) a finite law: >= 0 for convex f, <= 0 for concave f.
 
+    Parameters
+    ----------
+    f : callable
+        A function of arrays.
+    data : array-like of shape (n,)
+        Values.
+    weights : array-like of shape (n,), optional
+        Their probabilities; equal by default.
+
+    Examples
+    --------
     >>> round(jensen_gap(np.log, [1, 3]), 6)
     -0.143841
     """

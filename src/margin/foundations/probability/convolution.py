@@ -28,6 +28,21 @@ def convolve_densities(f: Density, g: Density, low: float, high: float, n: int =
 
     Midpoint rule on ``n`` cells by fast Fourier transform: error of order 1/n^2 for smooth densities, 1/n at jumps.
 
+    Parameters
+    ----------
+    f : callable
+        Density of X.
+    g : callable
+        Density of Y.
+    low : float
+        Lower end of both supports.
+    high : float
+        Upper end of both supports.
+    n : int
+        Number of cells.
+
+    Examples
+    --------
     >>> z, density = convolve_densities(lambda x: np.ones_like(x), lambda x: np.ones_like(x), 0, 1)
     >>> round(float(density.max()), 2)  # two uniforms make a triangle
     1.0
@@ -44,6 +59,15 @@ def convolve_densities(f: Density, g: Density, low: float, high: float, n: int =
 def convolve_masses(p: ArrayLike, q: ArrayLike) -> Array:
     """Probabilities of X + Y on 0, 1, 2, ... from those of X and Y, exact sums.
 
+    Parameters
+    ----------
+    p : array-like of shape (k,)
+        Probabilities of X on 0, 1, 2, ...
+    q : array-like of shape (m,)
+        Probabilities of Y on 0, 1, 2, ...
+
+    Examples
+    --------
     >>> convolve_masses([0.5, 0.5], [0.5, 0.5]).tolist()
     [0.25, 0.5, 0.25]
     """
@@ -51,7 +75,15 @@ def convolve_masses(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def self_convolve_masses(p: ArrayLike, n: int) -> Array:
-    """Probabilities of the sum of n independent copies: n Bernoullis make a binomial."""
+    """Probabilities of the sum of n independent copies: n Bernoullis make a binomial.
+
+    Parameters
+    ----------
+    p : array-like of shape (k,)
+        Probabilities on 0, 1, 2, ...
+    n : int
+        Number of copies.
+    """
     total, p = np.ones(1), numbers("self_convolve_masses", "p", p)
     for _ in range(integer("self_convolve_masses", "n", n)):
         total = convolve_masses(total, p)

@@ -32,6 +32,15 @@ class DistributionEstimate(NamedTuple):
 def log_likelihood(law: Distribution, data: ArrayLike) -> float:
     """The sum of log-probabilities of independent observations.
 
+    Parameters
+    ----------
+    law : Distribution
+        The distribution.
+    data : array-like of shape (n, ...)
+        Observations.
+
+    Examples
+    --------
     >>> from margin.foundations.probability import Bernoulli
     >>> round(log_likelihood(Bernoulli(0.5), [1, 0, 1]), 6)
     -2.079442
@@ -40,7 +49,15 @@ def log_likelihood(law: Distribution, data: ArrayLike) -> float:
 
 
 def likelihood(law: Distribution, data: ArrayLike) -> float:
-    """The product of probabilities or densities; it underflows for long samples, its logarithm does not."""
+    """The product of probabilities or densities; it underflows for long samples, its logarithm does not.
+
+    Parameters
+    ----------
+    law : Distribution
+        The distribution.
+    data : array-like of shape (n, ...)
+        Observations.
+    """
     return float(np.exp(log_likelihood(law, data)))
 
 
@@ -51,6 +68,17 @@ def maximum_likelihood(
 
     The closed forms of the ``fit`` methods are faster; this one needs no calculus and checks them.
 
+    Parameters
+    ----------
+    family : callable
+        Maps a parameter vector to a distribution.
+    start : array-like of shape (k,)
+        Parameters where the search begins.
+    data : array-like of shape (n, ...)
+        Observations.
+
+    Examples
+    --------
     >>> from margin.foundations.probability import Poisson
     >>> found = maximum_likelihood(lambda p: Poisson(np.exp(p[0])), [0.0], [2, 4, 3])
     >>> round(found.law.rate, 6)
@@ -65,7 +93,19 @@ def maximum_a_posteriori(
     data: ArrayLike,
     log_prior: Callable[[Array], float],
 ) -> DistributionEstimate:
-    """The same with a log-prior on the parameter vector: BFGS, gradient tolerance 1e-8 per observation."""
+    """The same with a log-prior on the parameter vector: BFGS, gradient tolerance 1e-8 per observation.
+
+    Parameters
+    ----------
+    family : callable
+        Maps a parameter vector to a distribution.
+    start : array-like of shape (k,)
+        Parameters where the search begins.
+    data : array-like of shape (n, ...)
+        Observations.
+    log_prior : callable
+        Log-density of the prior at a parameter vector.
+    """
     x = numbers("maximum_a_posteriori", "data", data)
     if x.size == 0:
         raise ValueError("maximum_a_posteriori: data must not be empty.")

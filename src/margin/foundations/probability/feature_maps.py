@@ -25,6 +25,13 @@ __all__ = [
 def product_features(X: ArrayLike) -> Array:
     """(x1, x2, x1 x2) of points in the plane: it lifts XOR-like points until a plane separates them.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, 2)
+        Points.
+
+    Examples
+    --------
     >>> product_features([[2.0, -3.0]]).tolist()
     [[2.0, -3.0, -6.0]]
     """
@@ -37,6 +44,13 @@ def product_features(X: ArrayLike) -> Array:
 def radial_features(X: ArrayLike) -> Array:
     r""":math:`x \mapsto (x, \|x\|^2)`: spheres around the origin become level.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows.
+
+    Examples
+    --------
     >>> radial_features([[3.0, 4.0]]).tolist()
     [[3.0, 4.0, 25.0]]
     """
@@ -49,6 +63,15 @@ def polynomial_features(X: ArrayLike, degree: int = 2, offset: float = 1.0) -> A
 
     By the multinomial theorem the monomial of exponents :math:`a_0, \dots, a_p` (:math:`a_0` for the constant
     :math:`\sqrt c`) carries the root of :math:`d!/(a_0!\cdots a_p!)`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows.
+    degree : int
+        The degree :math:`d`.
+    offset : float
+        The constant :math:`c`.
     """
     X = rows("polynomial_features", "X", X)
     degree = integer("polynomial_features", "degree", degree, low=1)
@@ -70,6 +93,17 @@ def rbf_taylor_features(X: ArrayLike, order: int, length_scale: float = 1.0) -> 
     On a line they are :math:`\phi_k(x) = e^{-x^2/2\ell^2}\,(x/\ell)^k/\sqrt{k!}`, from the Taylor series of
     :math:`e^{xz/\ell^2}`; the kernel is a product over columns, so the features of several columns are products too.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows.
+    order : int
+        Largest degree.
+    length_scale : float
+        Length scale, :math:`\ell`.
+
+    Examples
+    --------
     >>> rbf_taylor_features([[0.0]], 3).tolist()
     [[1.0, 0.0, 0.0, 0.0]]
     """
@@ -90,7 +124,19 @@ def rbf_taylor_features(X: ArrayLike, order: int, length_scale: float = 1.0) -> 
 
 def random_fourier_features(X: ArrayLike, n_features: int, length_scale: float, rng: np.random.Generator) -> Array:
     r"""Finite features whose inner products tend to the RBF kernel like :math:`1/\sqrt{n}`: cosines and sines of
-    :math:`\omega^\top x` at frequencies :math:`\omega\sim\mathcal N(0, I/\ell^2)` (Bochner's theorem)."""
+    :math:`\omega^\top x` at frequencies :math:`\omega\sim\mathcal N(0, I/\ell^2)` (Bochner's theorem).
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows.
+    n_features : int
+        Number of features.
+    length_scale : float
+        Length scale, :math:`\ell`.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     X = rows("random_fourier_features", "X", X)
     pairs = integer("random_fourier_features", "n_features", n_features, low=2) // 2
     scale = positive("random_fourier_features", "length_scale", length_scale)

@@ -95,6 +95,19 @@ def marginal_density(
 ) -> float:
     r"""The continuous sum rule :math:`p(x) = \int p(x, y)\,dy` at one x, by adaptive quadrature.
 
+    Parameters
+    ----------
+    joint : callable
+        Density of x and y.
+    x : float
+        The point.
+    low : float
+        Least value of y.
+    high : float
+        Largest value of y.
+
+    Examples
+    --------
     >>> uniform_triangle = lambda x, y: 2.0 if 0 <= y <= x <= 1 else 0.0
     >>> round(marginal_density(uniform_triangle, 0.25, 0, 0.25), 9)
     0.5

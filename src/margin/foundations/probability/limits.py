@@ -37,6 +37,13 @@ BLOCK = 1 << 20
 def running_mean(data: ArrayLike) -> Array:
     """The mean of the first 1, 2, ..., n observations (last axis).
 
+    Parameters
+    ----------
+    data : array-like of shape (..., n)
+        Observations.
+
+    Examples
+    --------
     >>> running_mean([1, 3, 2]).tolist()
     [1.0, 2.0, 2.0]
     """
@@ -47,7 +54,19 @@ def running_mean(data: ArrayLike) -> Array:
 
 
 def means_of_samples(law: Univariate, m: int, k: int, rng: np.random.Generator) -> Array:
-    """k independent means of m draws each, a block of rows at a time."""
+    """k independent means of m draws each, a block of rows at a time.
+
+    Parameters
+    ----------
+    law : Univariate
+        The distribution.
+    m : int
+        Draws of every mean.
+    k : int
+        Number of means.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     m, k = integer("means_of_samples", "m", m, low=1), integer("means_of_samples", "k", k)
     rows = max(1, BLOCK // m)
     means = [law.sample(min(rows, k - i) * m, rng).reshape(-1, m).mean(axis=1) for i in range(0, k, rows)]
@@ -55,7 +74,19 @@ def means_of_samples(law: Univariate, m: int, k: int, rng: np.random.Generator) 
 
 
 def standardized_means(law: Univariate, m: int, k: int, rng: np.random.Generator) -> Array:
-    r""":math:`\sqrt m(\bar X_m - \mu)/\sigma`, k times; the law must have a finite variance."""
+    r""":math:`\sqrt m(\bar X_m - \mu)/\sigma`, k times; the law must have a finite variance.
+
+    Parameters
+    ----------
+    law : Univariate
+        The distribution.
+    m : int
+        Draws of every mean.
+    k : int
+        Number of means.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     if not np.isfinite(law.variance):
         name = type(law).__name__
         raise ValueError(f"standardized_means: the law must have a finite variance; {name} has {law.variance}.")
@@ -65,6 +96,15 @@ def standardized_means(law: Univariate, m: int, k: int, rng: np.random.Generator
 def kolmogorov_distance(data: ArrayLike, cdf: Callable[[Array], Array]) -> float:
     r""":math:`\sup_x |F_n(x) - F(x)|` between a sample and a continuous law.
 
+    Parameters
+    ----------
+    data : array-like of shape (n,)
+        Observations.
+    cdf : callable
+        The cumulative distribution function.
+
+    Examples
+    --------
     >>> round(kolmogorov_distance([0.25, 0.75], lambda x: x), 12)
     0.25
     """
@@ -74,7 +114,15 @@ def kolmogorov_distance(data: ArrayLike, cdf: Callable[[Array], Array]) -> float
 
 
 def kolmogorov_p_value(data: ArrayLike, cdf: Callable[[Array], Array]) -> float:
-    """How often a sample of this size from the law itself would be at least as far from it (large-n formula)."""
+    """How often a sample of this size from the law itself would be at least as far from it (large-n formula).
+
+    Parameters
+    ----------
+    data : array-like of shape (n,)
+        Observations.
+    cdf : callable
+        The cumulative distribution function.
+    """
     n = np.size(data)
     # Stephens' correction makes the limit law accurate from n of about ten on.
     return float(special.kolmogorov((np.sqrt(n) + 0.12 + 0.11 / np.sqrt(n)) * kolmogorov_distance(data, cdf)))
@@ -91,6 +139,19 @@ class BinomialApproximation(NamedTuple):
 def binomial_normal_approximation(n: int, p: float, low: int, high: int) -> BinomialApproximation:
     """Pr(low <= X <= high); the continuity correction widens the range by one half on both sides.
 
+    Parameters
+    ----------
+    n : int
+        Number of trials.
+    p : float in [0, 1]
+        Probability of success.
+    low : int
+        Least number of successes.
+    high : int
+        Largest number of successes.
+
+    Examples
+    --------
     >>> print(*(round(v, 5) for v in binomial_normal_approximation(6000, 1 / 6, 990, 1020)))
     0.4025 0.39127 0.40316
     """

@@ -22,6 +22,15 @@ __all__ = ["absolute_central_moment", "expectation", "moment", "sample_moment", 
 def expectation(law: Univariate, g: Callable[[Array], Array] | None = None) -> float:
     r""":math:`E[g(X)]`, or :math:`E[X]` without g, by summation or adaptive quadrature; diverging integrals raise.
 
+    Parameters
+    ----------
+    law : Univariate
+        The distribution.
+    g : callable, optional
+        A function of arrays.
+
+    Examples
+    --------
     >>> from margin.foundations.probability import Normal
     >>> round(expectation(Normal(0, 1), np.square), 9)
     1.0
@@ -46,18 +55,44 @@ def moment(law: Univariate, k: int, *, central: bool = True, standardized: bool 
 
 
 def skewness(law: Univariate) -> float:
-    """The third standardized moment: zero for symmetric laws, positive for a long right tail."""
+    """The third standardized moment: zero for symmetric laws, positive for a long right tail.
+
+    Parameters
+    ----------
+    law : Univariate
+        The distribution.
+    """
     return moment(law, 3, standardized=True)
 
 
 def absolute_central_moment(law: Univariate, k: int) -> float:
-    r""":math:`E|X-\mu|^k`; for odd k these, unlike the signed ones, do not add over independent variables."""
+    r""":math:`E|X-\mu|^k`; for odd k these, unlike the signed ones, do not add over independent variables.
+
+    Parameters
+    ----------
+    law : Univariate
+        The distribution.
+    k : int
+        The power.
+    """
     center = expectation(law)
     return expectation(law, lambda x: np.abs(x - center) ** integer("absolute_central_moment", "k", k))
 
 
 def sample_moment(data: ArrayLike, k: int, *, central: bool = True, standardized: bool = False) -> float:
-    """The same moments of the empirical law of ``data``: averages, divided by n."""
+    """The same moments of the empirical law of ``data``: averages, divided by n.
+
+    Parameters
+    ----------
+    data : array-like of shape (n,)
+        Observations.
+    k : int
+        The power.
+    central : bool
+        Whether the mean is subtracted first.
+    standardized : bool
+        Whether values are divided by the standard deviation.
+    """
     x = observations("sample_moment", data)
     k = integer("sample_moment", "k", k)
     if standardized and not central:

@@ -31,6 +31,19 @@ def monte_carlo(
 ) -> MonteCarloEstimate:
     """Draw n inputs, compute f on each, average. ``sampler`` is any ``law.sample``.
 
+    Parameters
+    ----------
+    f : callable
+        A function of draws.
+    sampler : callable
+        ``sampler(n, rng)``.
+    n : int
+        Number of draws.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Examples
+    --------
     >>> from margin.foundations.probability import Normal
     >>> found = monte_carlo(np.square, Normal(0, 1).sample, 100_000, np.random.default_rng(0))
     >>> abs(found.value - 1) < 4 * found.standard_error
@@ -44,7 +57,15 @@ def monte_carlo(
 
 
 def monte_carlo_pi(n: int, rng: np.random.Generator) -> MonteCarloEstimate:
-    """Four times the fraction of uniform points of the unit square that fall into the quarter disc."""
+    """Four times the fraction of uniform points of the unit square that fall into the quarter disc.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
 
     def inside(points: Array) -> Array:
         return 4.0 * (np.sum(points**2, axis=1) <= 1)

@@ -37,6 +37,13 @@ class TailReport(NamedTuple):
 def heavy_tail_report(law: Continuous) -> TailReport:
     """Evaluate :math:`e^{tx}\\bar F(x)` far out for rates over four decades, in logarithms, and classify the tail.
 
+    Parameters
+    ----------
+    law : Continuous
+        The distribution.
+
+    Examples
+    --------
     >>> from margin.foundations.probability import Cauchy, Normal
     >>> heavy_tail_report(Cauchy()).heavy, heavy_tail_report(Normal()).heavy
     (True, False)
@@ -63,6 +70,19 @@ def stability_test(law: Continuous, a: float, b: float, n: int, rng: np.random.G
 
     A small p-value refutes stability; for a stable law it is nearly uniform, because the fit, on ten times the
     data, is a third as uncertain as the test.
+
+    Parameters
+    ----------
+    law : Continuous
+        The distribution of :math:`X_1` and :math:`X_2`.
+    a : float
+        Factor of :math:`X_1`.
+    b : float
+        Factor of :math:`X_2`.
+    n : int
+        Number of sums.
+    rng : numpy.random.Generator
+        Source of randomness.
     """
     a, b = positive("stability_test", "a", a), positive("stability_test", "b", b)
     fresh = integer("stability_test", "n", n, low=100) // 10

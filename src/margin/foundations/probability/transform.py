@@ -23,6 +23,17 @@ DIFFERENCE = float(np.finfo(np.float64).eps ** (1 / 3))
 def sample_inverse_cdf(quantile: Callable[[Array], Array], n: int, rng: np.random.Generator) -> Array:
     """n draws of a law as its quantile function of uniform noise.
 
+    Parameters
+    ----------
+    quantile : callable
+        The quantile function.
+    n : int
+        Number of draws.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Examples
+    --------
     >>> draws = sample_inverse_cdf(lambda u: -np.log1p(-u), 5, np.random.default_rng(0))
     >>> bool(np.all(draws > 0))
     True
@@ -36,6 +47,17 @@ def pathwise_derivative(family: Callable[[float], Continuous], parameter: float,
     Implicit differentiation of :math:`F_\phi(z) = u`: :math:`dz/d\phi = -\partial_\phi F_\phi(z)/f_\phi(z)`; sampling
     by the inverse CDF is a reparameterization that gradients pass through.
 
+    Parameters
+    ----------
+    family : callable
+        Maps a parameter to a distribution.
+    parameter : float
+        The parameter, :math:`\phi`.
+    z : array-like
+        Draws.
+
+    Examples
+    --------
     >>> from margin.foundations.probability import Exponential
     >>> pathwise_derivative(Exponential, 2.0, [1.0]).round(6).tolist()  # z = -log(1-u)/rate: -z/rate
     [-0.5]
@@ -52,6 +74,15 @@ def pushforward_log_density(
     """Log-density of y = g(x) at rows ``y`` (n, d): the source's at g^{-1}(y) plus the log-volume change.
 
     ``inverse`` maps (n, d) to (n, d) row by row; its Jacobian is taken by central differences.
+
+    Parameters
+    ----------
+    log_density : callable
+        Log-density of x.
+    inverse : callable
+        The inverse of g.
+    y : array-like of shape (n, d)
+        Where it is evaluated.
     """
     points = numbers("pushforward_log_density", "y", y)
     if points.ndim != 2:
@@ -60,7 +91,15 @@ def pushforward_log_density(
 
 
 def log_abs_det_jacobian(g: Callable[[Array], Array], x: Array) -> Array:
-    """log|det dg/dx| at each row of x (n, d)."""
+    """log|det dg/dx| at each row of x (n, d).
+
+    Parameters
+    ----------
+    g : callable
+        Maps rows (n, d) to rows (n, d).
+    x : ndarray of shape (n, d)
+        Where it is evaluated.
+    """
     n, d = x.shape
     jacobian = np.empty((n, d, d))
     for j in range(d):

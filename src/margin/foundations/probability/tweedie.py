@@ -37,6 +37,15 @@ def denoised_mean(x_t: ArrayLike, alpha_bar: float, score: ArrayLike) -> Array:
     .. math:: E[x_0\mid x_t] = \frac{x_t + (1-\bar\alpha_t)\nabla\log p(x_t)}{\sqrt{\bar\alpha_t}}
 
     The mean over all :math:`x_0` that could have led to :math:`x_t`, not the one that did.
+
+    Parameters
+    ----------
+    x_t : array-like
+        Noisy values.
+    alpha_bar : float in (0, 1]
+        Fraction of the variance that is signal, :math:`\bar\alpha_t`.
+    score : array-like
+        Score of the noisy distribution at ``x_t``, :math:`\nabla\log p(x_t)`.
     """
     if not 0 < alpha_bar <= 1:
         raise ValueError(f"denoised_mean: alpha_bar must lie in (0, 1]; got {alpha_bar!r}.")
