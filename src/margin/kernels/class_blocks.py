@@ -63,7 +63,7 @@ class ClassBlocks:
 
     def all_within(self) -> NDArray[Any]:
         """``diagonal``, with the blocks of all classes."""
-        for code in np.flatnonzero(~self.known):
+        for code in np.flatnonzero(~self.known).tolist():
             self.within(code)
         return self.diagonal
 
