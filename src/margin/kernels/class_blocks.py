@@ -63,8 +63,8 @@ class ClassBlocks:
 
     def all_within(self) -> NDArray[Any]:
         """``diagonal``, with the blocks of all classes."""
-        for code in np.flatnonzero(~self.known):
-            self.within(int(code))
+        for code in np.flatnonzero(~self.known).tolist():
+            self.within(code)
         return self.diagonal
 
     def across(self, first: int) -> NDArray[Any]:
