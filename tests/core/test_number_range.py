@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from margin.bayes import GaussianNB, LinearDiscriminantAnalysis
+from margin.bayes import GaussianNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from margin.cluster import KMeans
 from margin.core.number_range import in_safe_units, power_of_two, require_squares, safe_units, within_float32
 from margin.linear import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
@@ -84,6 +84,29 @@ def test_the_error_names_the_argument_that_overflows(model):
     for rows, target, blamed in ((1e200, 1.0, "X"), (1.0, 1e200, "y")):
         with pytest.raises(ValueError, match=rf"^{name}: {blamed} must hold numbers whose squares"):
             model.fit(X * rows, X[:, 0] * target)
+
+
+@pytest.mark.parametrize("solver", ["svd", "cholesky", "lsqr", "sparse_cg", "lbfgs"])
+def test_every_solver_of_ridge_refuses_rows_whose_squares_overflow(solver):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match=r"^Ridge: X must hold numbers whose squares"):
+        Ridge(solver=solver).fit(X * 1e200, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearDiscriminantAnalysis(solver="lsqr"),
+        LinearDiscriminantAnalysis(solver="eigen"),
+        QuadraticDiscriminantAnalysis(solver="eigen"),
+        QuadraticDiscriminantAnalysis(),
+    ],
+    ids=str,
+)
+def test_covariances_that_overflow_are_refused(model):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=rf"^{type(model).__name__}: X must hold numbers"):
+        model.fit(X * 1e156, y)
 
 
 def test_chunks_and_predictions_that_overflow_name_the_argument():

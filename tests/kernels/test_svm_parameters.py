@@ -155,3 +155,6 @@ def test_kernel_values_that_overflow_are_refused():
     for model in (KernelRidge(kernel="poly", gamma=1.0), SVC(kernel="poly"), SVR(kernel="poly", gamma=1.0)):
         with pytest.raises(ValueError, match=rf"^{type(model).__name__}: kernel values .* scale X first, or take a smaller degree"):
             model.set_params(gamma=1.0).fit(X, X[:, 0] > 0)
+        model.fit(X / 1e120, X[:, 0] > 0)
+        with pytest.raises(ValueError, match=rf"^{type(model).__name__}: kernel values .* scale X first\.$"):
+            model.predict(X)

@@ -18,7 +18,7 @@ from margin.bayes.discriminants import Discriminant, TrainingRows
 from margin.bayes.factors import centered_factor, class_covariance
 from margin.core.domains import Choice, Either, Flag, Integer, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.number_range import finite_values, in_safe_units
+from margin.core.number_range import finite_values, in_safe_units, require_squares
 from margin.core.parameters import attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.refusals import Unsupported
@@ -169,10 +169,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The mean of the class covariances, where it is needed or to be kept."""
         if self.solver == "svd" and not self.store_covariance:
             return None
+        require_squares(self._name, "X", rows.X)
         parts = map(rows.of_class, range(len(means)))
         estimate = self.covariance_estimator
         covariances = [class_covariance(self._name, X, self.shrinkage, weights, estimate) for X, weights in parts]
-        return finite_values(self._name, "X", rows.X, lambda: np.einsum("c,cij->ij", priors, covariances))
+        return np.einsum("c,cij->ij", priors, covariances)
 
     def _directions(
         self, rows: TrainingRows, means: np.ndarray, spread: np.ndarray, within: np.ndarray | None

@@ -14,7 +14,7 @@ from margin.bayes.discriminants import Discriminant
 from margin.bayes.factors import centered_factor, class_covariance
 from margin.core.domains import Choice, Either, Flag, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.number_range import finite_values
+from margin.core.number_range import finite_values, require_squares
 from margin.core.parameters import attribute, parameter
 from margin.core.refusals import Unsupported
 
@@ -135,6 +135,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         return Vt.T, singular / np.sqrt(n if weights is None else weights.sum())
 
     def _axes_by_eigenvalues(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        require_squares(self._name, "X", rows)
         covariance = class_covariance(self._name, rows, self.shrinkage, weights, self.covariance_estimator)
         values, vectors = np.linalg.eigh(covariance)
         return vectors[:, ::-1], np.sqrt(np.maximum(values[::-1], 0.0))

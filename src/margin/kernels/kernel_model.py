@@ -131,7 +131,10 @@ class KernelModel(Declared):
 
     def _new_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._checked(X, reset=False)
+        rows = self._checked(X, reset=False)
+        if isinstance(self.kernel_, PolynomialKernel):
+            self._check_powers(self.kernel_, rows)
+        return rows
 
     def _expand(self, X: Any, support: NDArray[np.int64], rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
         """Values of the expansion for new rows X; of a precomputed kernel X holds k(new, training)."""

@@ -75,6 +75,8 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
         self._check_parameters()
         X, Y, weights, single = self._rows(X, y, sample_weight, first=True)
         self.__dict__.pop("moments_", None)
+        if self.positive:
+            self._refuse_overflow(X, Y)
         solve = nonnegative_least_squares if self.positive else partial(least_squares, tol=self.tol)
         try:
             with thread_limit(self.n_jobs):

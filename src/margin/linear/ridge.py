@@ -106,10 +106,14 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
         try:
             tried = self._judged(X, Y, weights) if loo else {}
             alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if loo else self._penalties(Y.shape[1])
-            solution, run = self._solved(solver, X, Y, alpha, weights)
-        except FloatingPointError as error:
+            with np.errstate(over="raise"):  # in loops of a solver, whose products are larger than squares
+                solution, run = self._solved(solver, X, Y, alpha, weights)
+        except FloatingPointError:
             self._refuse_overflow(X, Y)
-            raise ValueError(f"Ridge: {error}") from None
+            raise ValueError(
+                f"Ridge: X must be small enough that nothing overflows in solver={solver!r}; got numbers up to "
+                f"{abs(X).max():.3g}; scale it first."
+            ) from None
         self.__dict__.pop("alphas_", None), self.__dict__.pop("loo_mse_", None)
         self.__dict__.update(tried)
         self.alpha_, self.solver_ = alpha, solver

@@ -123,8 +123,9 @@ class SplineRegression(RegressorMixin, Estimator):
         slopes, bends, self.smoothing_, self.df_, gcv = _smooth(
             m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, _comparable_roughness(self.knots_), self.smoothing
         )
-        # Its error is a square of y, unlike what is predicted.
-        self.gcv_ = float(finite_values("SplineRegression", "y", y, lambda: gcv * np.square(unit)))
+        if np.isfinite(gcv):  # infinite where no degree of freedom is left
+            gcv = float(finite_values("SplineRegression", "y", y, lambda: gcv * np.square(unit)))  # a square of y
+        self.gcv_ = gcv
         self.intercept_ = float(unit * (m.mean_y[0] - m.mean_x @ np.concatenate([slopes, bends])))
         bends_by_column = np.split(bends, np.cumsum([max(len(k) - 2, 0) for k in self.knots_])[:-1])
         self.values_ = [

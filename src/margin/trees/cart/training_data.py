@@ -85,7 +85,7 @@ def training_data(
         check_classes(y)
         classes, y, weight = coded_classes(owner, y, _class_weight(model), weight)
     y = np.asarray(y, dtype=np.float64)
-    if model.criterion in SQUARES_TARGETS:
+    if model.criterion in SQUARES_TARGETS or (not classify and getattr(model, "oob_score", False)):
         require_squares(owner, "y", y, room=TARGET_ROOM)
     if model.criterion == "poisson" and (y.min() < 0 or y.sum() <= 0):
         raise ValueError(f"{owner}: criterion 'poisson' needs y at least 0 and not all 0; got a least of {y.min():g}.")
