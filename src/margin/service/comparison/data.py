@@ -162,7 +162,7 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
 def _unmasked(values: Any) -> np.ndarray:
     """An array; what a masked one hides is missing, not whatever lies below the mask."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
-        return values.astype(np.float64 if values.dtype.kind in "biuf" else object).filled(np.nan)
+        return np.ma.filled(values.astype(np.float64 if values.dtype.kind in "biuf" else object), np.nan)
     return np.asarray(values)
 
 
@@ -170,9 +170,9 @@ def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, s
     """Name, table, target column and task, as far as they are known."""
     if isinstance(data, str | Path):
         spec = str(data)
-        table, own = open_table(spec)
+        read, own = open_table(spec)
         known = request.task or (open_source(spec).task if own and request.target is None else None)
-        return spec, table, request.target or own, known
+        return spec, read, request.target or own, known
     table = data if isinstance(data, Table) else table_of_frame(data)
     if table is None:
         raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
