@@ -3,15 +3,15 @@
 import pytest
 from rich.console import Console
 
-from margin.cli.board_columns import BoardRow, board_columns
+from margin.cli.board_columns import ShownModel, board_columns
 
 HEADINGS = ("accuracy ↑", "95 % interval", "fit s", "predict s")
 NAMES = ("hist-gradient-boosting-classifier", "quadratic-discriminant-analysis", "svc", "id3")
 ROWS = [
-    BoardRow("≈ ", NAMES[0], ("0.9123", "0.9000…0.9211", "12.345", "0.123"), "bold"),
-    BoardRow("  ", NAMES[1], ("0.9023", "on 2,000 rows", "0.345", "0.123"), "dim"),
-    BoardRow("  ", NAMES[2], ("failed",), "red"),
-    BoardRow("  ", NAMES[3], ("left out",)),
+    ShownModel("≈ ", NAMES[0], ("0.9123", "0.9000…0.9211", "12.345", "0.123"), "bold"),
+    ShownModel("  ", NAMES[1], ("0.9023", "on 2,000 rows", "0.345", "0.123"), "dim"),
+    ShownModel("  ", NAMES[2], ("failed",), "red"),
+    ShownModel("  ", NAMES[3], ("left out",)),
 ]
 
 

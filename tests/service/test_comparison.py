@@ -3,6 +3,8 @@
 import gc
 import json
 import warnings
+from dataclasses import replace
+from threading import Event
 from time import monotonic
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 
 import margin
 from margin.metrics import accuracy, metric
+from margin.selection import Trial, plan_folds
 from margin.service.comparison import ComparisonRequest, compare, open_comparison, run_comparison
 from margin.service.comparison.showing import verdict
 from margin.service.requests import BadRequest
@@ -514,10 +517,32 @@ def test_a_budget_that_ended_before_any_trial_still_ends_with_a_model(tmp_path):
     said = " ".join(verdict(found))
     assert "No model was done with a fold within 60 s: logistic-regression" in said
     assert "2 of 3 models were not tried" in said
-    assert {s.model: s.error for s in found.standings}["gaussian-nb"] == "not reached within 60 s"
+    reasons = {s.model: s.error for s in found.standings}
+    assert reasons["gaussian-nb"] == "not reached within 60 s"
+    assert reasons["baseline"] == reasons["logistic-regression"] == "tried on 60 rows only, when 60 s were over"
     written = found.run.model_path.stat().st_mtime_ns
     again = budget_spent((*TWO, "logistic-regression"), tmp_path / "c")
     assert (again.status, again.run.model_path.stat().st_mtime_ns) == ("finished", written)
+
+
+def test_who_was_late_is_tried_behind_the_others_but_for_the_baseline():
+    from margin.service.comparison.one_model import try_until_one_is_measured
+
+    class Workers:
+        def run(self, next_task, stop):
+            while (task := next_task()) is not None:
+                begun.append((task.model, task.limit, task.deadline))
+                yield (
+                    Trial(task.model, 0, error="broken" if task.model != "svc" else "", scores={"accuracy": 0.5}),
+                    None,
+                )
+
+    begun, trials = [], [Trial("baseline", 0, late=True, error="late"), Trial("ridge", 0, late=True, error="late")]
+    plan = plan_folds([0, 1] * 10, "classification")
+    names = ["baseline", "ridge", "svc", "knn"]
+    for trial, _ in try_until_one_is_measured(Workers(), names, plan, trials, metric("accuracy"), Event()):
+        trials.append(replace(trial, scores={}) if trial.error else trial)
+    assert begun == [("baseline", None, None), ("svc", None, None)]
 
 
 def test_where_the_first_simple_model_fails_the_next_is_tried_though_time_is_up():

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["BoardRow", "board_columns"]
+__all__ = ["ShownModel", "board_columns"]
 
 GAP = 2  # spaces between two columns
 #: Beside a name of so many characters, which breaks where it is longer, a further column is worth its place.
@@ -22,7 +22,7 @@ NAME = 24
 LEAST_NAME = 8  # narrower, a name is cut into syllables
 
 
-class BoardRow(NamedTuple):
+class ShownModel(NamedTuple):
     """A mark before the name, the name, the cells behind it, and the style of all of them."""
 
     mark: str
@@ -31,7 +31,7 @@ class BoardRow(NamedTuple):
     style: str = ""
 
 
-def board_columns(headings: Sequence[str], rows: Sequence[BoardRow], width: int) -> Table:
+def board_columns(headings: Sequence[str], rows: Sequence[ShownModel], width: int) -> Table:
     """The rows under ``headings`` (of the cells; the names are called models) in ``width`` columns of a terminal."""
     widths = [max(map(cell_len, [head, *(_cell(row, j) for row in rows)])) for j, head in enumerate(headings)]
     mark = max((cell_len(row.mark) for row in rows), default=0)
@@ -50,7 +50,7 @@ def board_columns(headings: Sequence[str], rows: Sequence[BoardRow], width: int)
     return table
 
 
-def _cell(row: BoardRow, j: int) -> str:
+def _cell(row: ShownModel, j: int) -> str:
     return row.cells[j] if j < len(row.cells) else ""
 
 
@@ -59,7 +59,7 @@ def _how_many(widths: Sequence[int], room: int) -> int:
     return max(1, sum(total <= room for total in accumulate(GAP + width for width in widths)))
 
 
-def _broken(row: BoardRow, mark: int, width: int) -> str:
+def _broken(row: ShownModel, mark: int, width: int) -> str:
     """A name in lines of at most ``width``; those that follow stand a little to the right."""
     if mark + cell_len(row.name) <= width:
         return row.mark + row.name

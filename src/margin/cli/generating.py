@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from margin.cli.board_columns import BoardRow, board_columns
+from margin.cli.board_columns import ShownModel, board_columns
 from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def _print(comparison: GenerativeComparison) -> None:
         console.print(note, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
-def _row(s: GeneratorStanding) -> BoardRow:
+def _row(s: GeneratorStanding) -> ShownModel:
     from margin.service.comparison.showing import score_text
 
     mark = "≈ " if s.tied else "  "
     if s.status not in ("ranked", "reference"):
-        return BoardRow(mark, s.model, (s.status,))
+        return ShownModel(mark, s.model, (s.status,))
     interval = f"{score_text(s.low)}…{score_text(s.high)}" if math.isfinite(s.low) else ""
     density = "" if s.log_density_kind == "none" else "-inf"
     if math.isfinite(s.log_density):
@@ -91,7 +91,7 @@ def _row(s: GeneratorStanding) -> BoardRow:
     kind = s.status if s.status == "reference" else s.log_density_kind
     numbers = [f"{s.measures[name]:.3f}" for name in SHOWN.values()]
     seconds = f"{s.fit_seconds:.2f}" if s.status == "ranked" else ""
-    return BoardRow(mark, s.model, (density, kind, interval, *numbers, seconds))
+    return ShownModel(mark, s.model, (density, kind, interval, *numbers, seconds))
 
 
 def _end(comparison: GenerativeComparison, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from margin.cli.board_columns import BoardRow, board_columns
+from margin.cli.board_columns import ShownModel, board_columns
 from margin.cli.output import log
 
 if TYPE_CHECKING:
@@ -92,21 +92,21 @@ def _heading(comparison: Comparison) -> str:
     return f"{subject}, {comparison.done} of {comparison.total} trials{left and ', ' + left}"
 
 
-def _row(comparison: Comparison, s: Standing, best: bool) -> BoardRow:
+def _row(comparison: Comparison, s: Standing, best: bool) -> ShownModel:
     from margin.service.comparison.showing import score_text
 
     mark = "≈ " if s.tied and not comparison.running else "  "
     if s.status in ("failed", "left out"):
-        return BoardRow(mark, s.model, (s.status,), "red" if s.status == "failed" else "dim")
+        return ShownModel(mark, s.model, (s.status,), "red" if s.status == "failed" else "dim")
     seconds = ("", "") if s.fit_seconds != s.fit_seconds else (f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}")
     if s.status == "cut":
         rows = f"on {s.n_train:,} rows" if s.n_train else ""
-        return BoardRow(mark, s.model, (score_text(s.mean) or "cut", rows, *seconds), "dim")
+        return ShownModel(mark, s.model, (score_text(s.mean) or "cut", rows, *seconds), "dim")
     interval = "" if s.low != s.low else f"{score_text(s.low)}…{score_text(s.high)}"
     if s.status == "partial" and not comparison.running:
         interval = f"{s.folds} of {comparison.n_folds} folds"
     style = "bold" if best and not comparison.running else ""
-    return BoardRow(mark, s.model, (score_text(s.mean), interval, *seconds), style)
+    return ShownModel(mark, s.model, (score_text(s.mean), interval, *seconds), style)
 
 
 def notes(comparison: Comparison) -> list[Text]:

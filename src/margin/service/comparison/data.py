@@ -162,8 +162,7 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
 def _unmasked(values: Any) -> np.ndarray:
     """An array; what a masked one hides is missing, not whatever lies below the mask."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
-        masked: Any = values.astype(np.float64 if values.dtype.kind in "biuf" else object)
-        return masked.filled(np.nan)
+        return np.ma.filled(values.astype(np.float64 if values.dtype.kind in "biuf" else object), np.nan)
     return np.asarray(values)
 
 
@@ -171,24 +170,24 @@ def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, s
     """Name, table, target column and task, as far as they are known."""
     if isinstance(data, str | Path):
         spec = str(data)
-        table, own = open_table(spec)
+        read, own = open_table(spec)
         known = request.task or (open_source(spec).task if own and request.target is None else None)
-        return spec, table, request.target or own, known
-    framed = data if isinstance(data, Table) else table_of_frame(data)
-    if framed is None:
+        return spec, read, request.target or own, known
+    table = data if isinstance(data, Table) else table_of_frame(data)
+    if table is None:
         raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
     if y is None:
-        return "data frame", framed, request.target, request.task
+        return "data frame", table, request.target, request.task
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:  # a frame or an array of one column
         y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     target = request.target or str(getattr(y, "name", None) or "target")
-    if len(y) != len(framed):
-        raise BadRequest(f"compare: there are {len(framed)} rows and {len(y)} targets.")
-    if target in framed.names:
+    if len(y) != len(table):
+        raise BadRequest(f"compare: there are {len(table)} rows and {len(y)} targets.")
+    if target in table.names:
         raise BadRequest(f"compare: {target!r} is a column already; give y or target, not both.")
     values = data_package.from_pandas(_series(y, target))
-    pairs = {name: (t.kinds[name], t.columns[name]) for t in (framed, values) for name in t.names}
-    return "data frame", Table.from_stored(pairs, len(framed)), target, request.task
+    pairs = {name: (t.kinds[name], t.columns[name]) for t in (table, values) for name in t.names}
+    return "data frame", Table.from_stored(pairs, len(table)), target, request.task
 
 
 def _series(y: Any, name: str) -> Any:

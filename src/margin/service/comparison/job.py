@@ -198,11 +198,14 @@ class _Job:
         comparison = self.of
         if self.budget is None or self.stop.is_set() or is_measured(comparison.trials, comparison.metric):
             return
-        rest = (comparison.plan, comparison.trials, comparison.metric, self.stop)
+        rest, before = (comparison.plan, comparison.trials, comparison.metric, self.stop), len(comparison.trials)
         self._take(try_until_one_is_measured(self.workers(), screening_order(names), *rest))
-        for trial in comparison.trials:
-            if trial.error and not trial.late:  # the board says that it failed, not that it was never reached
+        for trial in comparison.trials[before:]:
+            if trial.error:  # the board says that it failed, not that it was never reached
                 comparison.given_up.pop(trial.model, None)
+            else:
+                over = seconds_text(self.budget.seconds)
+                comparison.given_up[trial.model] = f"tried on {trial.n_train:,} rows only, when {over} were over"
 
     def _tune(self, workers: Workers) -> None:
         """Settings for the leaders, looked for inside each fold."""

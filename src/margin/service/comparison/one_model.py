@@ -42,12 +42,12 @@ def try_until_one_is_measured(
     """One trial after the other on a small part of the rows, however long it takes; the caller appends to ``trials``.
 
     ``models`` come in the order in which they are tried; who was late before, which may have been no fault of its own,
-    comes behind those never begun.
+    comes behind those never begun. The baseline, without which no score can be read, keeps its place.
     """
     train, test = plan.folds[0]
     part, test_part = plan.part(train, FIRST_RUNG), plan.part(test, SCREEN_TEST_ROWS)
     late = {trial.model for trial in trials if trial.late}
-    waiting = iter(sorted(untried(models, trials), key=lambda model: model in late))
+    waiting = iter(sorted(untried(models, trials), key=lambda model: model in late and model != BASELINE))
     known, begun = len(trials), 0
 
     def next_task() -> Task | None:
