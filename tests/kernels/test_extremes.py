@@ -112,7 +112,9 @@ def test_rows_whose_squares_overflow_are_refused_and_change_nothing(separable, m
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         before = model.fit(X, y).predict(X)
-        with pytest.raises(ValueError, match=rf"^{type(model).__name__}: .*(overflow|squares add up to at most|not separable).*"):
+        with pytest.raises(
+            ValueError, match=rf"^{type(model).__name__}: .*(overflow|squares add up to at most|not separable).*"
+        ):
             model.fit(X * 1e300, y)
         np.testing.assert_array_equal(model.predict(X), before)
 

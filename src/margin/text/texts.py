@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,7 @@ def text_items(owner: str, X: Any, name: str = "X", *, words_in_columns: bool = 
     ['to be', 'or not']
     """
     ndim = getattr(X, "ndim", 1)
-    in_order = isinstance(X, Iterable) and not isinstance(X, Mapping | Set)
-    if ndim == 0 or not in_order:
+    if isinstance(X, Mapping | Set) or ndim == 0 or not hasattr(X, "__iter__"):
         kind = "an array without axes" if ndim == 0 else type(X).__name__
         raise ValueError(f"{owner}: {name} must be a sequence of texts; got {kind}.")
     if ndim == 2 and (X.shape[1] == 1 or not (words_in_columns and isinstance(X, np.ndarray))):
