@@ -133,7 +133,7 @@ class KernelModel(Declared):
         check_is_fitted(self)
         rows = self._checked(X, reset=False)
         if isinstance(self.kernel_, PolynomialKernel):
-            self._check_powers(self.kernel_, rows)
+            self._refuse_huge_values(self.kernel_, rows)
         return rows
 
     def _expand(self, X: Any, support: NDArray[np.int64], rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
