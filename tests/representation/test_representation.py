@@ -209,6 +209,6 @@ def test_captions_without_an_order_are_refused():
     scenes = shape_scenes(np.random.default_rng(0), n_samples=4, side=16, sizes=(6, 9))
     model = CLIP(("conv 4 3", "pool 4"), n_components=4, max_iter=1, batch_size=2, random_state=0)
     words = ["a circle", "a square", "a ring", "a cross"]
-    for wrong in (set(words), (word for word in words), np.array("a circle"), {"a": 1}, 3):
+    for wrong in (set(words), (word for word in words), np.array("a circle"), {"a": 1}, 3, [["a"], ["b", "c"]]):
         with pytest.raises(ValueError, match=r"CLIP: .* must be a sequence of strings with words"):
             model.fit(scenes.images, wrong)

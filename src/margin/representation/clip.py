@@ -8,7 +8,7 @@ scale (at most 100). Afterwards any list of class names, put into a prompt and e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -235,7 +235,8 @@ def _pair_loss(module: Any, batch: tuple[Tensor, ...], _noise: torch.Generator) 
 
 
 def _texts(name: str, texts: Any) -> list[str]:
-    given = [] if isinstance(texts, str | Mapping | Set) or np.ndim(texts) == 0 else list(texts)
+    ordered = isinstance(texts, Sequence) or getattr(texts, "ndim", 0) == 1  # a list, an array or a column
+    given = list(texts) if ordered and not isinstance(texts, str) else []
     if not given or not all(isinstance(text, str) and words_of(text) for text in given):
         raise ValueError(f"CLIP: {name} must be a sequence of strings with words; got {str(texts)[:40]!r}.")
     return given
