@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 from numba.core import event as events
+from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 
 from margin.core.cached_kernels import njit
 from margin.core.compiling_kernels import CollectorPause, CompileNotice
+from margin.core.named_kernels import _KernelFlags
 
 
 def event(home):
@@ -87,3 +89,16 @@ def test_the_collector_waits_in_every_step_of_the_compiler(collector, step):
             assert njit(names["total"])(3) == 3.0
     assert recorder.on == {False}
     assert gc.isenabled() is collector
+
+
+def test_options_of_kernels_are_equal_as_numbas_are():
+    plain, same, other = Flags(), Flags(), Flags()
+    plain.nogil = same.nogil = True
+    other.nogil = False
+    kernel, equal, unequal = (_KernelFlags(flags) for flags in (plain, same, other))
+    assert kernel == equal == kernel.copy()
+    assert kernel == plain
+    assert plain == kernel
+    assert kernel != unequal
+    assert kernel != other
+    assert {hash(flags) for flags in (plain, other, kernel, unequal)} == {hash(plain)}

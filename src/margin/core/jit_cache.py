@@ -26,7 +26,7 @@ __all__ = ["fingerprint", "is_private", "private_folder", "user_cache_folder"]
 
 
 #: How kernels are compiled here, beyond what their options say: to be changed with it, so that old code is not loaded.
-COMPILED_BY = b"numba.njit, 8"
+COMPILED_BY = b"numba.njit, 9"
 
 
 def fingerprint(function: Any) -> str:

@@ -13,11 +13,10 @@ from typing import Any
 
 from llvmlite.binding import parse_assembly
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
-from margin.core.named_kernels import name_by_code, needed_steps
+from margin.core.named_kernels import KernelCompiler, name_by_code, needed_steps
 
 __all__ = ["LinkedCompiler", "SeparateCompiler"]
 
@@ -75,7 +74,7 @@ class _BeCalled(_BeLinked):
     library = _SeparateLibrary
 
 
-class LinkedCompiler(CompilerBase):
+class LinkedCompiler(KernelCompiler):
     """Numba's own steps, with a library of the first kind."""
 
     library_step: type[_BeLinked] = _BeLinked

@@ -6,7 +6,7 @@ two variants and put both into the cache; a third that loads both would then run
 number is a digest of the code and of the types it is compiled for.
 
 Steps that change nothing in a kernel which allocates nothing are left out: they took a twelfth of compiling a grower of
-trees.
+trees. Numba's options are compared at once: it looks up every function by them, and took a twentieth for that.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.typed_passes import NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
 from margin.core.jit_cache import fingerprint
 
-__all__ = ["NamedCompiler", "name_by_code", "needed_steps"]
+__all__ = ["KernelCompiler", "NamedCompiler", "name_by_code", "needed_steps"]
 
 DIGITS = 15  # of the digest, hexadecimal: a number that fits 64 bits
 # Expressions of whole arrays and functions within functions: both make new arrays or objects.
@@ -43,8 +43,32 @@ def needed_steps(state: Any) -> Any:
     return steps
 
 
-class NamedCompiler(CompilerBase):
-    """Numba's own compiler, with a name of this kind and no needless steps."""
+class _KernelFlags(Flags):
+    """Numba's options; whether two are equal is seen by what was set, where Numba reads some thirty properties each."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: Any) -> Any:
+        return self._values == other._values if isinstance(other, _KernelFlags) else super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return FLAGS_HASH
+
+
+FLAGS_HASH = hash(Flags())  # Numba's is that of the names of options, the same for all
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's own compiler with such options."""
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any
+    ):
+        super().__init__(typingctx, targetctx, library, args, return_type, _KernelFlags(flags), locals)
+
+
+class NamedCompiler(KernelCompiler):
+    """It gives a name of this kind and takes no needless steps."""
 
     def define_pipelines(self) -> list[Any]:
         name_by_code(self.state)
