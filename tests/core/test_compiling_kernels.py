@@ -93,8 +93,8 @@ def test_the_collector_waits_in_every_step_of_the_compiler(collector, step):
 
 def test_options_of_kernels_are_equal_as_numbas_are():
     plain, same, other = Flags(), Flags(), Flags()
-    plain.nogil = same.nogil = True
-    other.nogil = False
+    plain.release_gil = same.release_gil = True
+    other.nrt = True
     kernel, equal, unequal = (_KernelFlags(flags) for flags in (plain, same, other))
     assert kernel == equal == kernel.copy()
     assert kernel == plain
