@@ -1,4 +1,4 @@
-"""Numbers whose squares leave the range of a float: refused in one sentence, or computed in other units.
+"""Numbers that leave the range of a float, or whose squares do: refused in one sentence, or computed in other units.
 
 Squares of numbers beyond 1e154 are infinite and those below 1e-162 are zero. Where a method needs such squares as they
 are, :func:`validate_squarable` refuses the rows; where only ratios matter, as in a standard deviation by which a column
@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 
 __all__ = [
     "TARGET_ROOM",
+    "check_magnitude",
     "finite_values",
     "in_safe_units",
     "power_of_two",
@@ -34,6 +35,8 @@ TARGET_ROOM = 1e7  # times this for targets, of which squares are only summed
 # Between these, squares (and their sums) neither overflow nor lose digits to underflow.
 SAFE = (1e-140, 1e140)
 LARGEST_DEVIATION = 1e154  # whose square is still a number
+# Sums of a hundred million products with weights of about one stay below float32's limit of 3.4e38.
+LARGEST_INPUT = 1e30
 NO_TARGETS = "no_validation"  # what scikit-learn's validate_data calls rows that come without y
 
 
@@ -128,6 +131,24 @@ def within_float32(owner: str, argument: str, values: np.ndarray) -> np.ndarray:
             f"{np.finfo(np.float32).max:.1e}; got {np.abs(values).max():.3g}; scale it first."
         )
     return found
+
+
+def check_magnitude(owner: str, name: str, values: np.ndarray, largest: float = LARGEST_INPUT) -> None:
+    """Refuse finite ``values`` with which a computation in float32 would overflow and end in NaN.
+
+    >>> check_magnitude("Model", "X", np.array([1.0, -1e200]))
+    Traceback (most recent call last):
+    ValueError: Model: X must lie between -1e+30 and 1e+30, since it is computed in float32; got -1e+200.
+    """
+    if values.size == 0 or values.dtype.kind != "f":
+        return
+    low, high = values.min(), values.max()
+    if -largest <= low and high <= largest:
+        return
+    raise ValueError(
+        f"{owner}: {name} must lie between {-largest:g} and {largest:g}, since it is computed in float32; "
+        f"got {low if low < -largest else high:g}."
+    )
 
 
 def power_of_two(largest: Any) -> Any:

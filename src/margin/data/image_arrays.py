@@ -21,8 +21,8 @@ import numpy as np
 
 from margin.core.domains import Choice, Integer, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import check_magnitude
 from margin.core.parameters import Declared, parameter
-from margin.core.precision import check_magnitude
 
 __all__ = ["CHUNK_VALUES", "ImageParameters", "channel_scaling", "check_images", "first_channels"]
 

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from margin.core.classes import check_classes
 from margin.core.domains import MOST_LAYERS, Choice, Integer, Number
+from margin.core.number_range import check_magnitude
 from margin.core.parameters import default, parameter
-from margin.core.precision import check_magnitude
 from margin.core.threads import torch_threads
 from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features

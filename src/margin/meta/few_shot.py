@@ -18,9 +18,8 @@ from torch.nn import functional
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.number_range import within_float32
+from margin.core.number_range import check_magnitude, within_float32
 from margin.core.parameters import attribute, default, parameter
-from margin.core.precision import check_magnitude
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.meta.embedding_network import embedding_network, image_size

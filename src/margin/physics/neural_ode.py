@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from margin.core.arguments import finite
 from margin.core.domains import Choice, Integer, Number
+from margin.core.number_range import check_magnitude
 from margin.core.parameters import default, parameter
-from margin.core.precision import check_magnitude
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
