@@ -39,8 +39,9 @@ portable: $(VENV)/.dev ## TESTS=path: the tests as on a machine with AVX2 only, 
 			$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS) || exit 1; \
 	done
 
-verify: $(VENV)/.base ## SEEDS=5: check every built row of the notes by running it
+verify: $(VENV)/.base ## SEEDS=5: run every statement of the notes, then the cited code beside independent implementations
 	$(BIN)/margin verify --built --seeds $(SEEDS)
+	$(BIN)/python -m tests.oracles --seeds $(SEEDS)
 
 bench: $(VENV)/.bench ## FAMILY=a,b: time ours against its peers, side by side
 	$(BIN)/python -m benchmarks $(FAMILY)

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from tests import oracles
 
-from margin import claims
-from margin.claims import oracles
-from margin.claims.chance import average, plausible, rate
-from margin.claims.citations import Calls, resolve
 from margin.core.verdict import below, corrected, equal, every
 from margin.foundations.information import entropy
 from margin.foundations.linalg import rotation
 from margin.foundations.probability import Normal
+from margin.notes import claims
+from margin.notes.claims.chance import average, plausible, rate
+from margin.notes.claims.citations import Calls, resolve
 
 
 def test_a_claim_takes_a_seed_or_nothing(monkeypatch):

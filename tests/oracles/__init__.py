@@ -3,9 +3,9 @@
 A claim tests a statement, often where it is simplest: mean 0, scale 1, equal weights. There a wrong factor of the code
 behind it can hide. ``oracles/<package>.py``, or the files of ``oracles/<package>/``, hold for functions and classes of
 ``margin.<package>`` a comparison with SciPy, scikit-learn, torch or a formula written out, at inputs without symmetry
-and away from 0 and 1. Every row that cites such code runs it after its claim, once for all rows of a run. A row may
-cite it by another name (``margin.generative.VAE`` for ``margin.generative.vae.VAE``) or cite a method only: it is the
-same code, and the comparison of its class runs.
+and away from 0 and 1. ``python -m tests.oracles`` runs them, and so do the tests. A row may cite such code by another
+name (``margin.generative.VAE`` for ``margin.generative.vae.VAE``) or cite a method only: it is the same code, and the
+comparison of its class runs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 
-from margin.claims.citations import resolve
 from margin.core.verdict import Verdict
+from margin.notes.claims.citations import resolve
 
 __all__ = ["agrees", "all_paths", "has_oracle", "oracle", "oracle_of"]
 
@@ -56,7 +56,8 @@ def agrees(path: str, seed: int) -> Verdict:
 
 def all_paths() -> tuple[str, ...]:
     for part in pkgutil.iter_modules(__path__):
-        _register_those_of(part.name)
+        if not part.name.startswith("_"):
+            _register_those_of(part.name)
     return tuple(sorted(_registered))
 
 

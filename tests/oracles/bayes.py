@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn import discriminant_analysis, naive_bayes
+from tests.oracles import oracle
 
 from margin import bayes as ours
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as PeerKMeans
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.cluster import KMeans
 from margin.cluster.lloyd import Partition
 from margin.core.verdict import Verdict, equal, every, near

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.data import quantile_bins, stratified_split, three_way_split, time_split
 from margin.data.image_arrays import first_channels

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.oracles import oracle
 from torch import nn
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.graphs import Graph
 from margin.graphs.graph import disjoint_union

@@ -15,9 +15,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor as PeerProcess
 from sklearn.gaussian_process import kernels as peer_kernels
 from sklearn.kernel_ridge import KernelRidge as PeerRidge
 from sklearn.metrics import pairwise
+from tests.oracles import oracle
 
 from margin import kernels as ours
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, above, equal, every, near, raises
 from margin.kernels import geometry
 from margin.kernels.hard_margin import is_separable

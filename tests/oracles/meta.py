@@ -10,8 +10,8 @@ import torch
 from scipy import linalg
 from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near, raises
 from margin.meta import ZeroShot
 from margin.meta.domains import coral, importance_weights

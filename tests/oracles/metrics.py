@@ -6,9 +6,9 @@ import numpy as np
 from scipy import linalg, stats
 from scipy.spatial.distance import cdist, directed_hausdorff
 from sklearn import metrics as theirs
+from tests.oracles import oracle
 
 from margin import metrics as ours
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.metrics import density, samples
 

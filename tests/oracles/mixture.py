@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 from sklearn.mixture import GaussianMixture as Peer
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.mixture import GaussianMixture, coins, em, factorial
 from margin.mixture.bound import elbo, evidence, posterior

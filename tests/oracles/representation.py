@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import torch
 from scipy import special, stats
+from tests.oracles import oracle
 
-from margin.claims.chance import plausible
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
+from margin.notes.claims.chance import plausible
 from margin.representation.clip import zero_shot_probabilities
 from margin.representation.contrastive import clip_loss, nt_xent
 from margin.representation.factors import FactorModel

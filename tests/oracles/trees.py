@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn import naive_bayes
 from sklearn import tree as theirs
+from tests.oracles import oracle
 
 from margin import trees as ours
-from margin.claims.chance import plausible
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
+from margin.notes.claims.chance import plausible
 from margin.trees.cart import pruning
 from margin.trees.cart.plotting import node_positions, plot_tree
 from margin.trees.cart.structure import n_leaves

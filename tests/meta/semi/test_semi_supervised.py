@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier as SklearnSelfTraining
 
+from margin.meta.semi import PseudoLabel, SelfTrainingClassifier
+from margin.meta.semi.labels import coded_labels, has_label
 from margin.neural.estimators import MLPClassifier
-from margin.semi import PseudoLabel, SelfTrainingClassifier
-from margin.semi.labels import coded_labels, has_label
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 from scipy.integrate import quad
 from sklearn.neighbors import KernelDensity as Peer
 
-from margin.density import HistogramDensity, KernelDensity
-from margin.density.columns import column_states
-from margin.density.histogram import CategoryHistogram
-from margin.density.kernel_shapes import KERNELS, log_kernel
-from margin.density.spaces import Globe, MinkowskiSpace
+from margin.neighbors.density import HistogramDensity, KernelDensity
+from margin.neighbors.density.columns import column_states
+from margin.neighbors.density.histogram import CategoryHistogram
+from margin.neighbors.density.kernel_shapes import KERNELS, log_kernel
+from margin.neighbors.density.spaces import Globe, MinkowskiSpace
 
 
 @pytest.mark.parametrize("seed", range(3))

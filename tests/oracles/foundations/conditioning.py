@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import integrate, stats
+from tests.oracles import oracle
 
-from margin.claims.chance import plausible, rate
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near, raises
 from margin.foundations import probability as ours
+from margin.notes.claims.chance import plausible, rate
 
 PATH = "margin.foundations.probability"
 

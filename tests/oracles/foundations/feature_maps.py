@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.metrics import pairwise
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations import probability as ours
 from margin.foundations.probability import feature_maps, kernels

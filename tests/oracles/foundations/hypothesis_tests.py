@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import stats
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near, raises
 from margin.foundations import statistics as ours
 

@@ -7,8 +7,8 @@ from itertools import permutations, product
 import numpy as np
 from scipy import integrate, optimize, stats
 from scipy.spatial.distance import jensenshannon
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations import information as ours
 from margin.foundations.statistics import GaussianProcess

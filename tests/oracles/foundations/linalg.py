@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from scipy import ndimage
+from tests.oracles import oracle
 
-from margin.claims.chance import average
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations import linalg as ours
+from margin.notes.claims.chance import average
 
 PATH = "margin.foundations.linalg"
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 from scipy import stats
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations import statistics as ours
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate, optimize, stats
+from tests.oracles import oracle
 
-from margin.claims.chance import ERRORS, plausible
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations import probability as ours
+from margin.notes.claims.chance import ERRORS, plausible
 
 PATH = "margin.foundations.probability"
 LEVELS = np.array([0.03, 0.2, 0.45, 0.7, 0.94])

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy import optimize, special, stats
+from tests.oracles import oracle
 
-from margin.claims.chance import plausible
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations import statistics as ours
+from margin.notes.claims.chance import plausible
 
 PATH = "margin.foundations.statistics"
 

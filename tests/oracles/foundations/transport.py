@@ -8,8 +8,8 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations import transport as ours
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from tests.oracles import oracle
+from tests.oracles.generative.diffusion import PATH, normals, same
 from torch import Tensor
 from torch.distributions import Independent, Normal, kl_divergence
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.generative.diffusion import PATH, normals, same
 from margin.core.verdict import Verdict, every, near
 from margin.generative import DiffusionModel
 from margin.generative.diffusion import bound

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import stats
+from tests.oracles import oracle
 from torch import distributions as laws
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.generative import Autoencoder
 from margin.generative.autoencoder import corrupt, reconstruction_loss

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from tests.oracles import oracle
 from torch import Tensor
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.generative.diffusion import bound, chain, guidance, langevin, schedules, scores
 from margin.generative.diffusion.mixture import ExactMixture

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import stats
+from tests.oracles import oracle
+from tests.oracles.generative.diffusion import normals, same
 from torch import nn
 from torch.nn import functional
 
-from margin.claims.chance import ERRORS, plausible
-from margin.claims.oracles import oracle
-from margin.claims.oracles.generative.diffusion import normals, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.generative import elbo, latent, sparsity
 from margin.generative.flows import equations
 from margin.generative.flows.continuous import ContinuousFlow
 from margin.generative.flows.layers import AffineCoupling, MaskedAutoregressive, PlanarLayer, SplineCoupling
 from margin.generative.sphere import sample_von_mises_fisher
+from margin.notes.claims.chance import ERRORS, plausible
 
 PATH = "margin.generative"
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.oracles import oracle
 from torch import Tensor
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.generative.gan.game import Game, GANNetwork, Rules, Turn, players_of
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.oracles import oracle
 from torch import Tensor
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.generative.gan.game import Rules, Turn, discriminator_terms, generator_terms
 from margin.generative.gan.model import GAN

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 from scipy import stats
+from tests.oracles import oracle
 from torch.distributions import Independent, Normal, kl_divergence
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.generative.diffusion.predictions import convert, kl_weight
 from margin.generative.diffusion.schedules import noise_schedule

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from scipy import stats
 from scipy.spatial.distance import cdist
+from tests.oracles import oracle
 from torch.distributions import Independent, Normal, kl_divergence
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, above, below, every, near
 from margin.generative import VAE, latent_space
 from margin.generative.gan import theory

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import stats
+from tests.oracles import oracle
+from tests.oracles.generative.diffusion import normals, same
 from torch import nn
 from torch.nn import functional
 
-from margin.claims.chance import plausible
-from margin.claims.oracles import oracle
-from margin.claims.oracles.generative.diffusion import normals, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.generative import SparseAutoencoder
 from margin.generative.diffusion.networks import TransformerDenoiser
 from margin.generative.diffusion.objective import denoising_loss
 from margin.generative.diffusion.schedules import noise_schedule
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
+from margin.notes.claims.chance import plausible
 
 PATH = "margin.generative"
 
@@ -77,7 +77,7 @@ def denoisers_by_hand(seed: int) -> Verdict:
 def _losses(seed: int) -> dict[str, Verdict]:
     schedule, x_0 = noise_schedule("linear", 50), normals(seed, 6, 3)
     weight, parts = torch.linspace(0.5, 2.0, 51).double(), {}
-    module: Any = lambda x, level, label: torch.tanh(x) + level[:, None]  # noqa: E731,ARG005
+    module: Any = lambda x, level, label: torch.tanh(x) + level[:, None]  # noqa: E731
     for prediction in ("epsilon", "x0", "v"):
         losses = denoising_loss(
             module, (x_0,), torch.Generator().manual_seed(seed), schedule=schedule, prediction=prediction,

@@ -7,8 +7,8 @@ from itertools import combinations, pairwise, product
 import numpy as np
 from scipy import stats
 from scipy.special import gammaln, logsumexp
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.graphical import chains, crf, fields, hidden_markov, independence, scores, structure
 from margin.graphical.network import DiscreteNetwork

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import optimize, stats
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.graphical import mcmc, mean_field, normal_families, variational
 

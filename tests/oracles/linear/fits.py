@@ -8,9 +8,9 @@ import numpy as np
 from scipy import interpolate, optimize, stats
 from sklearn import linear_model as peers
 from sklearn import metrics, pipeline, preprocessing
+from tests.oracles import oracle
 
 from margin import linear as ours
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.linear.interpolation import gaussian_outputs_log_likelihood
 from margin.linear.least_squares import least_squares as solve_least_squares

@@ -9,9 +9,9 @@ import torch
 from scipy import stats
 from scipy.interpolate import CubicSpline
 from sklearn import linear_model as peers
+from tests.oracles import oracle
 
 from margin import linear as ours
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.foundations.probability import Laplace, Normal
 from margin.linear import interpolation

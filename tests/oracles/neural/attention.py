@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, every
 from margin.neural.attention.blocks import TransformerBlock
 from margin.neural.attention.cache import KeyValueCache

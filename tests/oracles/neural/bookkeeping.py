@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 from scipy import stats
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 from torch import nn
 from torch.nn import functional
 
-from margin.claims.chance import plausible
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.autodiff.graph import graph_entries
 from margin.neural.autodiff.primitives import exp
@@ -18,6 +17,7 @@ from margin.neural.autodiff.tracing import Tape
 from margin.neural.convolution.layers import LocallyConnected2d
 from margin.neural.diagnostics.units import saturated_fraction
 from margin.neural.theory.perceptron import perceptron_rule
+from margin.notes.claims.chance import plausible
 
 
 @oracle(f"{PATH}.diagnostics.units.saturated_fraction", f"{PATH}.theory.perceptron.perceptron_rule",

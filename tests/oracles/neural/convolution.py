@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.oracles import oracle
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.convolution.backward import conv_backward
 from margin.neural.convolution.equations import conv1d, conv2d, convolve

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, every, near
 from margin.neural.diagnostics import shattering
 from margin.neural.diagnostics.influence import parameter_influence

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from scipy.special import softmax as scipy_softmax
 from sklearn.exceptions import ConvergenceWarning
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 from torch import nn
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.attention.dot_product import attention
 from margin.neural.attention.positions import sinusoidal

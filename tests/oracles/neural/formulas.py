@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every
 from margin.neural.activations import functions, slopes
 from margin.neural.activations.softmax import log_softmax, logsumexp, softmax, softmax_jacobian

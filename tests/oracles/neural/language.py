@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, same
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, same
 from margin.core.verdict import Verdict, equal, every
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.nets.language_nets import BERT, decoder_parameters

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 from torch import nn
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.attention import backward
 from margin.neural.attention.heads import MultiHeadAttention

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.nets.pixels import Hourglass, HourglassStack

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.convolution import PATH, normal, same
 from torch import nn
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every, near, within
 from margin.neural.activations import measure
 from margin.neural.attention.config import TransformerConfig

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import interpolate
 from scipy.special import comb, expit
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, above, below, equal, every, near
 from margin.neural.theory import approximation, counting, folding, regions
 from margin.neural.theory.network import DenseNetwork, Neuron

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import optimize
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, below, equal, every, near
 from margin.optimize import follow, line_searches, quadratics, quasi_newton, schedules, second_order, trust
 from margin.optimize.clipping import clip_norm

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.optimize import rules
 from margin.optimize.finite_sum import FiniteSum, sgd

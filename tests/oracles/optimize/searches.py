@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, below, equal, every, near
 from margin.optimize import bisect, conjugate, derivatives, evolution, flow, interior_point, line_searches, problems
 from margin.optimize.rate_search import rate_range_test

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from scipy.integrate import quad, solve_ivp
 from sklearn.exceptions import ConvergenceWarning
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.physics import burgers, inverse, ode, pde, steps
 from margin.physics.pinn import PINN, Condition

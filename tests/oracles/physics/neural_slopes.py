@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 from sklearn.metrics import r2_score
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.weights import build
 from margin.physics.neural_ode import NeuralODE, SlopeNetwork, integrate, integrate_adjoint

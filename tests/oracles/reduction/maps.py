@@ -11,10 +11,10 @@ from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn import decomposition, isotonic
 from sklearn.exceptions import ConvergenceWarning
+from tests.oracles import oracle
+from tests.oracles.reduction.projections import rows, same_up_to_sign
 
 from margin import reduction as ours
-from margin.claims.oracles import oracle
-from margin.claims.oracles.reduction.projections import rows, same_up_to_sign
 from margin.core.verdict import Verdict, below, equal, every, near
 from margin.reduction import affinities, fuzzy, independent, scaling
 

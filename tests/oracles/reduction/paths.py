@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from sklearn import manifold
+from tests.oracles import oracle
+from tests.oracles.reduction.projections import rows, same_up_to_sign
 
 from margin import reduction as ours
-from margin.claims.oracles import oracle
-from margin.claims.oracles.reduction.projections import rows, same_up_to_sign
 from margin.core.verdict import Verdict, equal, every, near
 from margin.reduction.topology import straight_homotopy
 

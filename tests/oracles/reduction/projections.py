@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn import decomposition, manifold
+from tests.oracles import oracle
 
 from margin import reduction as ours
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 from scipy.special import eval_legendre
+from tests.oracles import oracle
 
-from margin.claims.chance import average, plausible
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
+from margin.notes.claims.chance import average, plausible
 from margin.selection import RegressionProblem, bias_variance, diagnose
 from margin.selection.double_descent import legendre_features, random_relu_features, width_sweep
 from margin.selection.loss_parts import cross_entropy_parts, geometric_mean, squared_parts

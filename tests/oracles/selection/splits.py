@@ -8,10 +8,10 @@ import numpy as np
 from scipy import stats
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import mean_squared_error
+from tests.oracles import oracle
 
-from margin.claims.chance import ERRORS, average
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
+from margin.notes.claims.chance import ERRORS, average
 from margin.selection import (
     best_of_many,
     corrected_paired_test,

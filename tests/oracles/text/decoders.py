@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.oracles import oracle
+from tests.oracles.neural.attention import maps_by_hand
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.neural.attention import maps_by_hand
 from margin.core.verdict import Verdict, equal, every, near
 from margin.text.language_model import LanguageModel
 

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.text.classifier import TextClassifier
 

@@ -6,8 +6,8 @@ from collections import Counter
 from itertools import pairwise, product
 
 import numpy as np
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.text import bpe_merging, decoding, entities, synsets
 from margin.text.bpe import BytePairTokenizer

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn import decomposition
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.text.lda import LatentDirichletAllocation
 from margin.text.vocabulary import VocabularyTokenizer

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from scipy import optimize, sparse
 from scipy.special import digamma, expit
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.text import glove, topics, vectors, word_vectors
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from margin.data.boxes import Boxes
-from margin.detection.average_precision import average_precision, coco_map, mean_average_precision
-from margin.detection.boxes import pairwise_iou
+from margin.vision.detection.average_precision import average_precision, coco_map, mean_average_precision
+from margin.vision.detection.boxes import pairwise_iou
 
 
 def scenes(seed, n_images=6):

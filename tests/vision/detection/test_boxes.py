@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from margin.data.boxes import Boxes
-from margin.detection.anchors import anchor_targets, make_anchors, sample_anchors
-from margin.detection.boxes import (
+from margin.metrics.sets import box_iou
+from margin.vision.detection.anchors import anchor_targets, make_anchors, sample_anchors
+from margin.vision.detection.boxes import (
     areas,
     box_decode,
     box_encode,
@@ -17,8 +18,7 @@ from margin.detection.boxes import (
     to_centers,
     to_corners,
 )
-from margin.detection.suppression import non_maximum_suppression
-from margin.metrics.sets import box_iou
+from margin.vision.detection.suppression import non_maximum_suppression
 
 
 def random_boxes(rng, n, side=20.0):

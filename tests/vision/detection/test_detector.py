@@ -10,16 +10,16 @@ from sklearn.model_selection import cross_val_score
 
 from margin.data.boxes import Boxes
 from margin.data.scenes import digit_scenes, shape_scenes
-from margin.detection import ObjectDetector
-from margin.detection.backbone import Scene
-from margin.detection.boxes import pairwise_iou, to_centers
-from margin.detection.changed_scenes import augment_scene
-from margin.detection.detector import DETECTORS, detector_network
-from margin.detection.detr import sine_positions
-from margin.detection.matching import NO_OBJECT_WEIGHT, batch_set_loss, set_loss
-from margin.detection.rcnn import RPN, region_targets
-from margin.detection.yolo import yolo_boxes
 from margin.neural.weights import build
+from margin.vision.detection import ObjectDetector
+from margin.vision.detection.backbone import Scene
+from margin.vision.detection.boxes import pairwise_iou, to_centers
+from margin.vision.detection.changed_scenes import augment_scene
+from margin.vision.detection.detector import DETECTORS, detector_network
+from margin.vision.detection.detr import sine_positions
+from margin.vision.detection.matching import NO_OBJECT_WEIGHT, batch_set_loss, set_loss
+from margin.vision.detection.rcnn import RPN, region_targets
+from margin.vision.detection.yolo import yolo_boxes
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 import torch
 from scipy.ndimage import map_coordinates
 
-from margin.detection.matching import match_sets, matching_cost, set_loss
-from margin.detection.regions import roi_align, roi_pool, warp_regions
+from margin.vision.detection.matching import match_sets, matching_cost, set_loss
+from margin.vision.detection.regions import roi_align, roi_pool, warp_regions
 
 
 def some(seed, n=6):

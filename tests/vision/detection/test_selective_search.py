@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from margin.data.scenes import shape_scenes
-from margin.detection.boxes import pairwise_iou
-from margin.detection.selective_search import segment_pixels, selective_search, selective_search_hierarchy
+from margin.vision.detection.boxes import pairwise_iou
+from margin.vision.detection.selective_search import segment_pixels, selective_search, selective_search_hierarchy
 
 
 def slow_segments(image, k, min_size):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_sample_image
 
-from margin.vision import HOG, VisualWords, butterworth, hog, match_descriptors, morph, sift, surf, warp
-from margin.vision.filters import low_pass_mask, radius
-from margin.vision.hog import CLIP, EPSILON
-from margin.vision.surf import box_sum, integral_image
+from margin.vision.features import HOG, VisualWords, butterworth, hog, match_descriptors, morph, sift, surf, warp
+from margin.vision.features.filters import low_pass_mask, radius
+from margin.vision.features.hog import CLIP, EPSILON
+from margin.vision.features.surf import box_sum, integral_image
 
 RNG = np.random.default_rng(3)
 

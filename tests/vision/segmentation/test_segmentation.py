@@ -9,8 +9,8 @@ from sklearn.metrics import f1_score, jaccard_score
 from margin.data.scenes import shape_scenes
 from margin.neural.nets.pixels import FCN, HourglassStack, UNet, begin_with_frequencies, pixel_network
 from margin.neural.weights import build
-from margin.segmentation import Segmenter, class_dice, class_hausdorff, class_iou, mean_iou, pixel_accuracy
-from margin.segmentation.segmenter import pixel_loss
+from margin.vision.segmentation import Segmenter, class_dice, class_hausdorff, class_iou, mean_iou, pixel_accuracy
+from margin.vision.segmentation.segmenter import pixel_loss
 
 
 def maps(seed, classes=4):

@@ -5,17 +5,17 @@ A row without a label is marked by -1 (with labels that are numbers), None or Na
 
 from typing import TYPE_CHECKING, Any
 
-from margin.semi.self_training import SelfTrainingClassifier
+from margin.meta.semi.self_training import SelfTrainingClassifier
 
 if TYPE_CHECKING:
-    from margin.semi.pseudo_label import PseudoLabel
+    from margin.meta.semi.pseudo_label import PseudoLabel
 
 __all__ = ["PseudoLabel", "SelfTrainingClassifier"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "PseudoLabel":  # torch is loaded by who asks for a network
-        from margin.semi.pseudo_label import PseudoLabel
+        from margin.meta.semi.pseudo_label import PseudoLabel
 
         return PseudoLabel
-    raise AttributeError(f"module 'margin.semi' has no attribute {name!r}")
+    raise AttributeError(f"module 'margin.meta.semi' has no attribute {name!r}")

@@ -26,8 +26,8 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
+from margin.meta.semi.labels import UNKNOWN, coded_labels
 from margin.neural.estimators.mlp_classifier import MLPClassifier
-from margin.semi.labels import UNKNOWN, coded_labels
 
 __all__ = ["PseudoLabel", "pseudo_label_loss", "ramp"]
 

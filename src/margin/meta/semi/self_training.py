@@ -22,7 +22,7 @@ from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.core.refusals import MissingMethod
 from margin.linear import LogisticRegression
-from margin.semi.labels import UNKNOWN, coded_labels
+from margin.meta.semi.labels import UNKNOWN, coded_labels
 
 __all__ = ["SelfTrainingClassifier", "confident_rows"]
 

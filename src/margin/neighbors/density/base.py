@@ -14,7 +14,7 @@ from margin.core.domains import Integer
 from margin.core.estimator import Estimator
 from margin.core.parameters import Declared, attribute, parameter
 from margin.core.randomness import RandomLike
-from margin.density.columns import ColumnStates, column_states
+from margin.neighbors.density.columns import ColumnStates, column_states
 
 __all__ = ["ColumnReading", "StateDensity"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
-from margin.density.base import StateDensity
+from margin.neighbors.density.base import StateDensity
 
 __all__ = ["CategoryHistogram", "HistogramDensity"]
 

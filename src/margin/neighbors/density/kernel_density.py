@@ -20,8 +20,8 @@ from margin.core.estimator import Estimator
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
-from margin.density.kernel_shapes import KERNELS, SHORT, log_kernel, reach, short_kernel
-from margin.density.spaces import ALIASES, METRICS, MinkowskiSpace, Space, space_of
+from margin.neighbors.density.kernel_shapes import KERNELS, SHORT, log_kernel, reach, short_kernel
+from margin.neighbors.density.spaces import ALIASES, METRICS, MinkowskiSpace, Space, space_of
 
 __all__ = ["KernelDensity"]
 

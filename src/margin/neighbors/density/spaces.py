@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.integrate import quad
 
-from margin.density.kernel_shapes import kernel_radii, log_kernel, log_kernel_volume
 from margin.foundations.neighbors import NeighborIndex
+from margin.neighbors.density.kernel_shapes import kernel_radii, log_kernel, log_kernel_volume
 
 __all__ = ["ALIASES", "METRICS", "Globe", "MinkowskiSpace", "Space", "space_of"]
 

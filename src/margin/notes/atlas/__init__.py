@@ -33,8 +33,8 @@ class Expected:
 class Row:
     """One statement, method, figure or term of the notes, with the code that runs it.
 
-    ``code`` are dotted paths; ``experiment`` names a module of :mod:`margin.experiments`. The claim that
-    checks the row, if it has one, is registered under ``id`` in :mod:`margin.claims`.
+    ``code`` are dotted paths; ``experiment`` names a module of :mod:`margin.notes.experiments`. The claim that
+    checks the row, if it has one, is registered under ``id`` in :mod:`margin.notes.claims`.
 
     ``numbers`` are the numbers of the notes as a reader sees them, ``values`` those that the check reads.
     ``slips`` are the mistakes of the notes that running something shows, one sentence or two for each, and its

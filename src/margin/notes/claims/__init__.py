@@ -3,7 +3,7 @@
 ``claims/<area>.py`` (or a package ``claims/<area>/`` where one file would be long) holds the claims of an
 area, its dashes written as underscores. A claim that draws anything takes a seed and makes all its
 generators from it; one without randomness takes nothing. It runs well under a second and returns a
-:class:`~margin.core.verdict.Verdict`. ``python -m margin.claims --seeds 5`` runs them with several seeds.
+:class:`~margin.core.verdict.Verdict`. ``python -m margin.notes.claims --seeds 5`` runs them with several seeds.
 """
 
 from __future__ import annotations

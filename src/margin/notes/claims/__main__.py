@@ -1,4 +1,4 @@
-"""``python -m margin.claims``: run every claim and experiment with several seeds and print the ones that fail.
+"""``python -m margin.notes.claims``: run every claim and experiment with several seeds and print the ones that fail.
 
 A statement that holds for one seed only is luck. Rows may be named; the deterministic ones run once.
 """
@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from margin import atlas, claims, experiments
-from margin.claims import oracles
 from margin.core.verdict import Verdict
+from margin.notes import atlas, claims, experiments
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m margin.claims", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m margin.notes.claims", description=__doc__)
     parser.add_argument("names", nargs="*", help="areas, ids of claims, names of experiments, paths; none means all")
     parser.add_argument("--seeds", type=int, default=5, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], Verdict]]]:
-    """Name, whether it draws anything, and the check as a function of the seed: claims, experiments, oracles."""
+    """Name, whether it draws anything, and the check as a function of the seed: claims, then experiments."""
     requested_areas = {row.area for row in atlas.rows().values() if not names or {row.area, row.id} & set(names)}
     for area in (area for area in atlas.areas() if area in requested_areas):  # the others need not be imported
         for id, check in claims.of_area(area).items():
@@ -60,10 +59,6 @@ def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], V
     for name in experiments.names():
         if not names or "experiments" in names or name in names:
             yield f"experiment {name}", True, partial(_run_experiment, experiments.load(name))
-    wants_oracles = not names or any(name == "oracles" or name.startswith("margin.") for name in names)
-    for path in oracles.all_paths() if wants_oracles else ():
-        if not names or "oracles" in names or path in names:
-            yield path, True, partial(oracles.agrees, path)
 
 
 def _run_experiment(module: experiments.Experiment, seed: int) -> Verdict:

@@ -13,11 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from margin.bayes import GaussianNB
-from margin.claims import claim
-from margin.claims.chance import CHANCE
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
-from margin.density import HistogramDensity, KernelDensity
-from margin.density.histogram import CategoryHistogram
 from margin.graphical import BayesianNetwork, SumProductNetwork
 from margin.metrics.samples import (
     debiased_frechet_distance,
@@ -26,6 +22,10 @@ from margin.metrics.samples import (
     memorization,
 )
 from margin.mixture import GaussianMixture
+from margin.neighbors.density import HistogramDensity, KernelDensity
+from margin.neighbors.density.histogram import CategoryHistogram
+from margin.notes.claims import claim
+from margin.notes.claims.chance import CHANCE
 from margin.selection.generators import capabilities, compare_generators, evaluate_generator
 
 WEATHER = ["sun"] * 12 + ["clouds"] * 9 + ["rain"] * 6 + ["snow"] * 3

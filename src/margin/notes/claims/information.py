@@ -8,8 +8,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy import integrate, optimize, stats
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.foundations.information import (
     PoissonFit,
@@ -30,6 +28,8 @@ from margin.foundations.information import (
     surprise,
     surprise_laws,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

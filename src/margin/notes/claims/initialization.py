@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.neural.activations import relu
 from margin.neural.activations.slopes import sigmoid_slope, tanh_slope
@@ -29,6 +28,7 @@ from margin.neural.layers import Residual
 from margin.neural.losses import mse_loss
 from margin.neural.normalization import BatchNorm
 from margin.neural.weights import build
+from margin.notes.claims import claim
 
 
 def generator(seed: int) -> torch.Generator:

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.neural.diagnostics import descend
 from margin.neural.layers import (
@@ -26,6 +25,7 @@ from margin.neural.layers import (
 )
 from margin.neural.losses import cross_entropy
 from margin.neural.weights import build
+from margin.notes.claims import claim
 
 
 def generator(seed: int) -> torch.Generator:

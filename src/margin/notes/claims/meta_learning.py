@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
 
 CLASSES = 5  # digits 0-4 are known, 5-9 are new
 
@@ -38,8 +38,8 @@ def interval(values: np.ndarray) -> tuple[float, float]:
 
 @claim("transfer-learning")
 def weights_of_another_task_are_a_better_start(seed: int) -> Verdict:
-    from margin.experiments.transfer_labels import displaced_digits
     from margin.meta.transfer import accuracy, fine_tune, pretrain_then_finetune, transfer_curve, with_new_head
+    from margin.notes.experiments.transfer_labels import displaced_digits
 
     source, (Z, labels) = displaced_digits(seed)
     curves = transfer_curve(source, (Z, labels), [5], epochs=(10, 30), repeats=8, random_state=seed)

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.neural import normalization as norm
 from margin.neural.initialize import he_variance, signal_through_depth
 from margin.neural.layers import count_values
 from margin.neural.normalization.functions import BatchStatistics, standardize, standardize_backward
 from margin.neural.weights import build
+from margin.notes.claims import claim
 
 
 def generator(seed: int) -> torch.Generator:
@@ -257,7 +257,7 @@ def group_norm_lies_between_layer_and_instance_norm(seed: int) -> Verdict:
 
 @claim("internal-covariate-shift")
 def the_shift_is_across_training_steps(seed: int) -> Verdict:
-    from margin.experiments.batch_norm_drift import drift, run
+    from margin.notes.experiments.batch_norm_drift import drift, run
 
     data = run(seed, fast=True)
     moved = {name: float(drift(means).max()) for name, means in data["means"].items()}

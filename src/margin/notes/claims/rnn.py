@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near
+from margin.notes.claims import claim
 
 
 def cell_against_torch(cell: str, layer: str, seed: int) -> tuple[Verdict, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every
+from margin.notes.claims import claim
 
 OPTIONS: dict[str, Any] = {"side": 20, "sizes": (7, 10), "n_objects": (1, 1)}
 
@@ -25,7 +25,7 @@ def shapes(seed: int) -> tuple[Any, Any]:
 @cache
 def fitted(seed: int, architecture: str) -> Any:
     """A network that tells ground, disc, square and triangle."""
-    from margin.segmentation import Segmenter
+    from margin.vision.segmentation import Segmenter
 
     train, _ = shapes(seed)
     options: dict[str, Any] = {"base_channels": 8, "depth": 2, "max_iter": 20, "batch_size": 12}
@@ -35,7 +35,7 @@ def fitted(seed: int, architecture: str) -> Any:
 
 @claim("semantic-segmentation")
 def every_pixel_gets_a_class(seed: int) -> Verdict:
-    from margin.segmentation import mean_iou, pixel_accuracy
+    from margin.vision.segmentation import mean_iou, pixel_accuracy
 
     _, test = shapes(seed)
     truth, predicted = test.masks, fitted(seed, "unet").predict(test.images)

@@ -28,7 +28,7 @@ def photograph(size: int) -> np.ndarray:
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    from margin.vision.filters import butterworth, radius
+    from margin.vision.features.filters import butterworth, radius
 
     image = photograph(128 if fast else 320)
     image = image + 0.02 * np.random.default_rng(seed).normal(size=image.shape)

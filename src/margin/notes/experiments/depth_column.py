@@ -26,8 +26,8 @@ def oriented(angle: float) -> np.ndarray:
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    from margin.experiments.butterworth_filters import photograph
     from margin.neural.convolution.equations import conv2d, patches
+    from margin.notes.experiments.butterworth_filters import photograph
 
     image = photograph(64)
     y, x = np.mgrid[:SIZE, :SIZE] - SIZE // 2

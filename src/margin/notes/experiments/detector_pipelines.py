@@ -21,7 +21,7 @@ NAMES = ("r-cnn", "fast-r-cnn", "faster-r-cnn")
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.data.scenes import shape_scenes
-    from margin.detection import ObjectDetector
+    from margin.vision.detection import ObjectDetector
 
     rng = np.random.default_rng(seed)
     options: dict[str, Any] = {"side": SIDE, "sizes": (8, 11), "n_objects": (1, 2)}
@@ -37,7 +37,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def check(data: dict[str, Any]) -> Verdict:
-    from margin.detection.boxes import pairwise_iou
+    from margin.vision.detection.boxes import pairwise_iou
 
     parts: dict[str, Verdict] = {}
     for name, stages in data["stages"].items():

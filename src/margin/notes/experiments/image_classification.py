@@ -25,7 +25,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.kernels import SVC
     from margin.metrics import confusion_matrix
     from margin.neural.estimators import CNNClassifier
-    from margin.vision import HOG
+    from margin.vision.features import HOG
 
     images, labels = load_digits().images, load_digits().target
     order = np.random.default_rng(seed).permutation(len(images))

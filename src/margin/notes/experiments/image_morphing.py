@@ -31,7 +31,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from scipy.optimize import linear_sum_assignment
     from sklearn.datasets import load_digits
 
-    from margin.vision.morph import morph
+    from margin.vision.features.morph import morph
 
     digits = load_digits()
     rng = np.random.default_rng(seed)

@@ -15,9 +15,9 @@ import numpy as np
 from margin.core.verdict import Verdict, above, every
 from margin.data import load
 from margin.linear import LogisticRegression
+from margin.meta.semi import PseudoLabel, SelfTrainingClassifier
+from margin.meta.semi.labels import UNKNOWN
 from margin.neural.estimators import MLPClassifier
-from margin.semi import PseudoLabel, SelfTrainingClassifier
-from margin.semi.labels import UNKNOWN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

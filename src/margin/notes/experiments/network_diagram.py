@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from margin import atlas
 from margin.core.verdict import Verdict, equal, every
+from margin.notes import atlas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

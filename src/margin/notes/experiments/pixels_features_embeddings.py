@@ -23,7 +23,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     from margin.linear import LogisticRegression
     from margin.neural.estimators import CNNClassifier
-    from margin.vision import HOG
+    from margin.vision.features import HOG
 
     rng = np.random.default_rng(seed)
     order = rng.permutation(1797)

@@ -21,9 +21,9 @@ METHODS = ("max", "min", "mean", "stride")
 def run(seed: int, fast: bool) -> dict[str, Any]:
     import torch
 
-    from margin.experiments.butterworth_filters import photograph
     from margin.neural.convolution.layers import GlobalAvgPool
     from margin.neural.convolution.pooling import downsample, global_pool
+    from margin.notes.experiments.butterworth_filters import photograph
 
     grid = np.random.default_rng(seed).integers(0, 10, (4, 4)).astype(float)
     image = photograph(96)

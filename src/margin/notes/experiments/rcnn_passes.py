@@ -36,9 +36,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from torch.utils.flop_counter import FlopCounterMode
 
     from margin.data.scenes import shape_scenes
-    from margin.detection.detector import detector_network
-    from margin.detection.selective_search import selective_search
     from margin.neural.weights import build
+    from margin.vision.detection.detector import detector_network
+    from margin.vision.detection.selective_search import selective_search
 
     rng = np.random.default_rng(seed)
     scene = shape_scenes(rng, n_samples=1, side=48)

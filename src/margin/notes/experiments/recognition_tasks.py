@@ -20,9 +20,9 @@ SIDE = 24
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.data.scenes import SHAPES, shape_scenes
-    from margin.detection import ObjectDetector, pairwise_iou
-    from margin.detection.localization import fit_localizer, localize
     from margin.neural.estimators import CNNClassifier
+    from margin.vision.detection import ObjectDetector, pairwise_iou
+    from margin.vision.detection.localization import fit_localizer, localize
 
     rng = np.random.default_rng(seed)
     options: dict[str, Any] = {"side": SIDE, "sizes": (8, 11), "n_objects": (1, 1)}

@@ -20,8 +20,8 @@ LEVELS = (1.0, 0.5, 0.2)  # fractions of the first segments that are left
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.data.scenes import shape_scenes
-    from margin.detection.boxes import pairwise_iou
-    from margin.detection.selective_search import selective_search_hierarchy
+    from margin.vision.detection.boxes import pairwise_iou
+    from margin.vision.detection.selective_search import selective_search_hierarchy
 
     scene = shape_scenes(np.random.default_rng(seed), n_samples=1, side=40, n_objects=(3, 3), noise=0.08)
     tree = selective_search_hierarchy(scene.images[0], k=0.1, min_size=6)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin import atlas
 from margin.core.verdict import Verdict, below, equal, every, near
+from margin.notes import atlas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,9 +22,9 @@ JUDGED = 500  # held-out digits of the importance-weighted bound and of the dist
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    from margin.experiments.vae_digits import independent_pixels
     from margin.generative import VAE
     from margin.metrics.samples import memorization
+    from margin.notes.experiments.vae_digits import independent_pixels
 
     train, test = black_and_white(seed, fast)
     model = VAE(16, (64,) if fast else (400,), likelihood="bernoulli", standardize=False, random_state=seed)

@@ -23,10 +23,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     import torch
     from torch.nn import functional
 
-    from margin.experiments.autoencoder_digits import large_digits
     from margin.generative import VAE
     from margin.generative.elbo import bernoulli_log_likelihood, gaussian_log_likelihood
     from margin.neural.weights import count_parameters
+    from margin.notes.experiments.autoencoder_digits import large_digits
 
     X, y = large_digits(seed, 500 if fast else 1797)
     model = VAE(2, (512, 256), likelihood="bernoulli", standardize=False, learning_rate_init=1e-3, random_state=seed)

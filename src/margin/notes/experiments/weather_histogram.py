@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, equal, every, near
-from margin.density.histogram import CategoryHistogram
+from margin.neighbors.density.histogram import CategoryHistogram
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

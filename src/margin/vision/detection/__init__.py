@@ -1,13 +1,18 @@
 """Objects in images: boxes and their overlap, proposals, regions, matching, and how detections are judged."""
 
-from margin.detection.anchors import anchor_targets, make_anchors, sample_anchors
-from margin.detection.average_precision import average_precision, coco_map, mean_average_precision, precision_recall
-from margin.detection.boxes import box_decode, box_encode, paired_giou, pairwise_giou, pairwise_iou
-from margin.detection.detector import ObjectDetector
-from margin.detection.matching import match_sets, set_loss
-from margin.detection.regions import roi_align, roi_pool, warp_regions
-from margin.detection.selective_search import selective_search
-from margin.detection.suppression import non_maximum_suppression
+from margin.vision.detection.anchors import anchor_targets, make_anchors, sample_anchors
+from margin.vision.detection.average_precision import (
+    average_precision,
+    coco_map,
+    mean_average_precision,
+    precision_recall,
+)
+from margin.vision.detection.boxes import box_decode, box_encode, paired_giou, pairwise_giou, pairwise_iou
+from margin.vision.detection.detector import ObjectDetector
+from margin.vision.detection.matching import match_sets, set_loss
+from margin.vision.detection.regions import roi_align, roi_pool, warp_regions
+from margin.vision.detection.selective_search import selective_search
+from margin.vision.detection.suppression import non_maximum_suppression
 
 __all__ = [
     "ObjectDetector",

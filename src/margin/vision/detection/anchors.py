@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from margin.detection.boxes import pairwise_iou
+from margin.vision.detection.boxes import pairwise_iou
 
 __all__ = ["anchor_targets", "make_anchors", "sample_anchors"]
 

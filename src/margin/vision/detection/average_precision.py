@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from margin.data.boxes import Boxes
-from margin.detection.boxes import pairwise_iou
+from margin.vision.detection.boxes import pairwise_iou
 
 __all__ = ["COCO_THRESHOLDS", "average_precision", "coco_map", "mean_average_precision", "precision_recall"]
 

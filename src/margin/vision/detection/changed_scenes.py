@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import torch
 
-from margin.detection.backbone import Scene, image_size
 from margin.neural.augment import apply_augmentation
 from margin.neural.moves import move_boxes
+from margin.vision.detection.backbone import Scene, image_size
 
 __all__ = ["augment_scene"]
 

@@ -19,19 +19,19 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.boxes import Boxes
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
-from margin.detection.average_precision import mean_average_precision
-from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
-from margin.detection.changed_scenes import augment_scene
-from margin.detection.detr import DETR
-from margin.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
-from margin.detection.selective_search import selective_search
-from margin.detection.suppression import non_maximum_suppression
-from margin.detection.yolo import YOLO
 from margin.neural.augment import parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.estimators.parameters import LEARNING_RATES
 from margin.neural.nets.image_parts import Standardized
+from margin.vision.detection.average_precision import mean_average_precision
+from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.vision.detection.changed_scenes import augment_scene
+from margin.vision.detection.detr import DETR
+from margin.vision.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
+from margin.vision.detection.selective_search import selective_search
+from margin.vision.detection.suppression import non_maximum_suppression
+from margin.vision.detection.yolo import YOLO
 
 __all__ = ["DETECTORS", "ObjectDetector", "detector_network"]
 

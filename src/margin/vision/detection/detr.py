@@ -1,7 +1,7 @@
 r"""DETR (Carion et al. 2020): a transformer turns the positions of a feature map into a set of objects.
 
 Learned queries look at the encoded map; each gives a class (or "no object") and a box as fractions of the image. The
-loss matches predictions and objects one to one (:mod:`margin.detection.matching`), so nothing is suppressed.
+loss matches predictions and objects one to one (:mod:`margin.vision.detection.matching`), so nothing is suppressed.
 
 As in the paper every layer of the decoder has the loss. Unlike there, a query's box is predicted as a change of
 a box of its own, which is learned too and starts somewhere else in the image for every query (Liu et al. 2022): where
@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
-from margin.detection.boxes import to_centers, to_corners
-from margin.detection.matching import batch_set_loss
+from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
+from margin.vision.detection.boxes import to_centers, to_corners
+from margin.vision.detection.matching import batch_set_loss
 
 __all__ = ["DETR", "sine_positions", "spread_boxes"]
 

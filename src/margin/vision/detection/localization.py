@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from margin.data.boxes import Boxes
-from margin.detection.boxes import to_centers
 from margin.neural.estimators import CNNRegressor
+from margin.vision.detection.boxes import to_centers
 
 __all__ = ["fit_localizer", "localize"]
 

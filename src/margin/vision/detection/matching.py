@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from margin.detection.boxes import paired_giou, pairwise_giou, to_corners
+from margin.vision.detection.boxes import paired_giou, pairwise_giou, to_corners
 
 __all__ = ["GIOU_WEIGHT", "L1_WEIGHT", "NO_OBJECT_WEIGHT", "batch_set_loss", "match_sets", "matching_cost", "set_loss"]
 

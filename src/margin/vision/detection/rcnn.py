@@ -19,11 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.detection.anchors import anchor_targets, make_anchors, sample_anchors
-from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
-from margin.detection.boxes import box_decode, box_encode, clip_boxes, pairwise_iou
-from margin.detection.regions import roi_align, roi_pool, warp_regions
-from margin.detection.suppression import non_maximum_suppression
+from margin.vision.detection.anchors import anchor_targets, make_anchors, sample_anchors
+from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
+from margin.vision.detection.boxes import box_decode, box_encode, clip_boxes, pairwise_iou
+from margin.vision.detection.regions import roi_align, roi_pool, warp_regions
+from margin.vision.detection.suppression import non_maximum_suppression
 
 __all__ = ["RCNN", "RPN", "FastRCNN", "FasterRCNN", "RegionNetwork", "region_targets"]
 

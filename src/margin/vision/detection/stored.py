@@ -14,7 +14,7 @@ __all__ = ["FORMS"]
 def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
-    from margin.detection.detector import detector_network
+    from margin.vision.detection.detector import detector_network
 
     network = {name: value for name, value in model["network_"].items() if name not in SCALING}
     check_channels(model["network_"], network["in_channels"])

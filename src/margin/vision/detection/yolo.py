@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
-from margin.detection.boxes import to_centers, to_corners
+from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.vision.detection.boxes import to_centers, to_corners
 
 __all__ = ["YOLO", "yolo_boxes"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.vision.keypoints import sample
+from margin.vision.features.keypoints import sample
 
 __all__ = ["morph", "warp"]
 

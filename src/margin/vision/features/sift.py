@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.vision.keypoints import Keypoints, sample
+from margin.vision.features.keypoints import Keypoints, sample
 
 __all__ = ["describe_sift", "sift"]
 

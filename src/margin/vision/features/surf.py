@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.vision.keypoints import Keypoints
+from margin.vision.features.keypoints import Keypoints
 
 __all__ = ["box_sum", "describe_surf", "hessian_determinant", "integral_image", "surf"]
 

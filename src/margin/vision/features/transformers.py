@@ -16,10 +16,10 @@ from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.data.image_arrays import ImageParameters, check_images
-from margin.vision.filters import FILTERS, high_pass, low_pass
-from margin.vision.hog import hog
-from margin.vision.sift import describe_sift, sift
-from margin.vision.surf import describe_surf, surf
+from margin.vision.features.filters import FILTERS, high_pass, low_pass
+from margin.vision.features.hog import hog
+from margin.vision.features.sift import describe_sift, sift
+from margin.vision.features.surf import describe_surf, surf
 
 __all__ = ["HOG", "ImageFilter", "VisualWords"]
 
@@ -58,7 +58,7 @@ class ImageTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageP
 
 
 class HOG(ImageTransformer):
-    """Histograms of oriented gradients (:mod:`margin.vision.hog`).
+    """Histograms of oriented gradients (:mod:`margin.vision.features.hog`).
 
     >>> from sklearn.datasets import load_digits
     >>> X = load_digits().images
@@ -76,7 +76,7 @@ class HOG(ImageTransformer):
 
 
 class ImageFilter(ImageTransformer):
-    """Low-pass or high-pass filtered images, flattened (:mod:`margin.vision.filters`).
+    """Low-pass or high-pass filtered images, flattened (:mod:`margin.vision.features.filters`).
 
     >>> X = np.random.default_rng(0).normal(size=(5, 8, 8))
     >>> smooth = ImageFilter("low-pass", cutoff=0.1).fit_transform(X)

@@ -26,7 +26,7 @@ from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, begin_with_frequencies, pixel_network
 from margin.neural.training import RowBatches, Step
 from margin.neural.training.evaluation import EVALUATION_ROWS
-from margin.segmentation.overlap import mean_iou
+from margin.vision.segmentation.overlap import mean_iou
 
 __all__ = ["Segmenter"]
 

@@ -12,11 +12,11 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.neural import activations as act
 from margin.neural.activations import slopes
 from margin.neural.activations.table import GELU_MINIMUM, SILU_MINIMUM, SMOOTH
+from margin.notes.claims import claim
 
 
 def double(*values: float) -> torch.Tensor:

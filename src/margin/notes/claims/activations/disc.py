@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, equal, every
-from margin.experiments.disc_lift import bump, floor_ceil_decision
+from margin.notes.claims import claim
+from margin.notes.experiments.disc_lift import bump, floor_ceil_decision
 
 
 @claim("example-disc-bump-transform")

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.neural.activations import gaussian, sigmoid, tanh
 from margin.neural.diagnostics import descend, error_surface, smallest_curvature
 from margin.neural.layers import collapse_linear
 from margin.neural.losses import bce_with_logits
 from margin.neural.weights import build
+from margin.notes.claims import claim
 
 CORNERS = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
 EXCLUSIVE_OR = torch.tensor([0.0, 1.0, 1.0, 0.0], dtype=torch.float64)

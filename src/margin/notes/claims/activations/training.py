@@ -11,13 +11,13 @@ import torch
 from scipy.stats import spearmanr
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.neural import activations as act
 from margin.neural.activations import slopes
 from margin.neural.diagnostics import dead_units, descend, gradient_norms, saturated_fraction
 from margin.neural.losses import bce_with_logits, mse_loss
 from margin.neural.weights import build
+from margin.notes.claims import claim
 
 Net = Any
 

@@ -6,7 +6,6 @@ from itertools import combinations, product
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.graphical import BayesianNetwork
 from margin.graphical.elimination import elimination_order, interaction_graph, treewidth
@@ -15,6 +14,7 @@ from margin.graphical.graphs import d_separated, is_acyclic, markov_equivalent, 
 from margin.graphical.independence import ci_test
 from margin.graphical.junction_tree import calibrated
 from margin.graphical.network import DiscreteNetwork, random_network
+from margin.notes.claims import claim
 
 
 def dependence(joint: np.ndarray, a: int, b: int, given: tuple[int, ...]) -> float:

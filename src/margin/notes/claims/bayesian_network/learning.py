@@ -6,7 +6,6 @@ from itertools import islice, product
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.graphical.crf import LinearChainCRF
 from margin.graphical.fields import MarkovRandomField, ising_grid
@@ -16,6 +15,7 @@ from margin.graphical.network import DiscreteNetwork
 from margin.graphical.parameters import fitted_network
 from margin.graphical.scores import FamilyScores, bic, structure_score
 from margin.graphical.structure import greedy_search, greedy_steps
+from margin.notes.claims import claim
 
 EXAMPLE = DiscreteNetwork(
     {0: [], 1: [0], 2: [0]}, {0: [0.4, 0.6], 1: [[0.8, 0.2], [0.3, 0.7]], 2: [[0.1, 0.9], [0.6, 0.4]]}

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, every, near, within
-from margin.experiments import variational_against_mcmc
 from margin.graphical.mcmc import metropolis
 from margin.graphical.mean_field import mixture_coordinate_ascent, normal_mean_field
 from margin.graphical.normal_families import FAMILIES
 from margin.graphical.variational import fit_variational
 from margin.mixture import GaussianMixture
 from margin.mixture.bound import elbo, evidence, posterior
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
+from margin.notes.experiments import variational_against_mcmc
 
 COVARIANCE = np.array([[2.0, 1.2], [1.2, 1.0]])
 PRECISION = np.linalg.inv(COVARIANCE)

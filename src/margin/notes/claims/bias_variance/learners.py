@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.linear import PolynomialRegression, Ridge
 from margin.metrics import mse
+from margin.notes.claims import claim
 from margin.selection import (
     BiasVariance,
     RegressionProblem,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
-from margin.claims.chance import ERRORS, average
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data.generators import noisy_function
 from margin.linear import LinearRegression, PolynomialRegression, Ridge
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS, average
 from margin.selection import RegressionProblem, bias_variance, expected_risk
 from margin.selection.known_truth import on_interval
 from margin.selection.loss_parts import cross_entropy_parts, geometric_mean, squared_parts

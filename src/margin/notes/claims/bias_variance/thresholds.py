@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every
 from margin.linear.interpolation import interpolating_solutions
+from margin.notes import atlas
+from margin.notes.claims import claim
 from margin.selection.double_descent import WidthSweep, legendre_features, random_relu_features, width_sweep
 
 ROWS = 40

@@ -10,8 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.cnn import normal, stream
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.neural.convolution import receptive_fields
 from margin.neural.estimators import CNNClassifier, NeuralClassifier
@@ -20,6 +18,8 @@ from margin.neural.nets import DenseBlock, ResidualBlock, alexnet, densenet, len
 from margin.neural.nets.image_parts import LayerChain
 from margin.neural.nets.vgg import VGG_BLOCKS, vgg_block
 from margin.neural.weights import build, count_parameters
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal, stream
 
 
 def on_meta(factory: Any, *args: Any, **options: Any) -> Any:

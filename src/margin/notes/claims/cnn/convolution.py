@@ -10,8 +10,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from margin.claims import claim
-from margin.claims.cnn import normal, stream
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.neural.convolution import (
     conv1d,
@@ -26,6 +24,8 @@ from margin.neural.convolution import (
     unfold,
 )
 from margin.neural.weights import count_parameters
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal, stream
 
 EDGE_INPUT = np.array([[2, 4, 9, 1, 4], [2, 1, 4, 4, 6], [1, 1, 2, 9, 2], [7, 3, 5, 1, 3], [2, 3, 4, 8, 5.0]])
 EDGE_FILTER = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1.0]])

@@ -7,11 +7,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.cnn import stream
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.data.image_folder import open_image_folder
 from margin.data.image_sets import CIFAR10_CLASSES, image_set_info, load_cifar10, preprocess_imagenet
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import stream
 
 
 @claim("dataset-cifar10")

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.cnn import normal, stream
 from margin.core.verdict import Verdict, above, below, equal, every, near, within
-from margin.vision import Keypoints, butterworth, high_pass, hog, low_pass, match_descriptors, morph, sift, surf
-from margin.vision.filters import radius
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal, stream
+from margin.vision.features import (
+    Keypoints,
+    butterworth,
+    high_pass,
+    hog,
+    low_pass,
+    match_descriptors,
+    morph,
+    sift,
+    surf,
+)
+from margin.vision.features.filters import radius
 
 
 def blobs(seed: int, size: int = 96, count: int = 14) -> np.ndarray:

@@ -8,8 +8,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.cnn import normal
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.neural.convolution import (
     conv1d,
@@ -24,6 +22,8 @@ from margin.neural.convolution import (
     shift,
 )
 from margin.neural.weights import build
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal
 
 EXACT = 1e-12
 

@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.cnn import normal, stream
-from margin.claims.cnn.pooling import tensor
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.neural.convolution import GlobalAvgPool, GlobalMaxPool, global_pool, invariance_error, shift
 from margin.neural.layers import adaptive_avg_pool2d
 from margin.neural.weights import build, count_parameters
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal, stream
+from margin.notes.claims.cnn.pooling import tensor
 
 
 @claim("global-average-pooling")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.neural.convolution import conv_arithmetic, conv_output_size
 from margin.neural.layers import conv_parameters, linear_parameters
 from margin.neural.weights import count_parameters
+from margin.notes.claims import claim
 
 
 @claim("example-conv-filter-5x5x3")

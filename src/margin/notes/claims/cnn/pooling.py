@@ -9,8 +9,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from margin.claims import claim
-from margin.claims.cnn import normal, stream
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.neural.convolution import (
     conv2d,
@@ -26,6 +24,8 @@ from margin.neural.convolution import (
 )
 from margin.neural.layers import count_values, linear_parameters
 from margin.neural.weights import count_parameters
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal, stream
 
 GRID = np.array([[1.0, 2.0], [3.0, 4.0]])[None, None]
 

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.cnn import stream
-from margin.claims.cnn.architectures import digits
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.data.image_folder import open_image_folder
 from margin.neural.diagnostics import descend
 from margin.neural.estimators import CNNClassifier
 from margin.neural.losses import cross_entropy
 from margin.neural.weights import build
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import stream
+from margin.notes.claims.cnn.architectures import digits
 
 
 @claim("claim-dense-nets-ignore-spatial-order")

@@ -7,11 +7,11 @@ import warnings
 import numpy as np
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.cnn import normal
 from margin.core.verdict import Verdict, corrected, equal, every, near
 from margin.neural.convolution import conv1d, conv2d, conv_output_size, convolve, pad
 from margin.neural.weights import count_parameters
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal
 
 
 @claim("padding")

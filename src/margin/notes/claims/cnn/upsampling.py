@@ -10,8 +10,6 @@ from scipy.ndimage import map_coordinates
 from torch import nn
 from torch.nn import functional
 
-from margin.claims import claim
-from margin.claims.cnn import normal, stream
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.neural.convolution import (
     ResizeConv2d,
@@ -34,6 +32,8 @@ from margin.neural.convolution import (
 )
 from margin.neural.diagnostics import descend
 from margin.neural.weights import build
+from margin.notes.claims import claim
+from margin.notes.claims.cnn import normal, stream
 
 SMALL = np.array([[1.0, 2.0], [3.0, 4.0]])[None, None]
 

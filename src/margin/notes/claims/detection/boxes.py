@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from margin.claims import claim
-from margin.claims.detection import random_boxes
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
-from margin.detection.anchors import make_anchors
-from margin.detection.boxes import box_decode, box_encode, pairwise_iou, to_centers
-from margin.detection.regions import roi_pool
-from margin.detection.selective_search import selective_search, selective_search_hierarchy
+from margin.notes.claims import claim
+from margin.notes.claims.detection import random_boxes
+from margin.vision.detection.anchors import make_anchors
+from margin.vision.detection.boxes import box_decode, box_encode, pairwise_iou, to_centers
+from margin.vision.detection.regions import roi_pool
+from margin.vision.detection.selective_search import selective_search, selective_search_hierarchy
 
 
 @claim("selective-search")

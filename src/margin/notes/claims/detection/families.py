@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from margin.claims import claim
-from margin.claims.detection import random_boxes
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
-from margin.detection.anchors import anchor_targets, make_anchors, sample_anchors
-from margin.detection.average_precision import mean_average_precision
-from margin.detection.boxes import pairwise_iou
-from margin.detection.matching import match_sets, set_loss
-from margin.detection.rcnn import RCNN, RPN, region_targets
-from margin.detection.suppression import non_maximum_suppression
+from margin.notes.claims import claim
+from margin.notes.claims.detection import random_boxes
+from margin.vision.detection.anchors import anchor_targets, make_anchors, sample_anchors
+from margin.vision.detection.average_precision import mean_average_precision
+from margin.vision.detection.boxes import pairwise_iou
+from margin.vision.detection.matching import match_sets, set_loss
+from margin.vision.detection.rcnn import RCNN, RPN, region_targets
+from margin.vision.detection.suppression import non_maximum_suppression
 
 SIDE = 24
 EPOCHS = {"r-cnn": 8, "fast-r-cnn": 10, "faster-r-cnn": 12, "yolo": 25, "detr": 12}
@@ -40,7 +40,7 @@ def scenes(seed: int, n: int = DEFAULT_IMAGES) -> tuple[Any, Any]:
 
 @cache
 def fitted(seed: int, architecture: str) -> Any:
-    from margin.detection import ObjectDetector
+    from margin.vision.detection import ObjectDetector
 
     train, _ = scenes(seed, IMAGES.get(architecture, DEFAULT_IMAGES))
     model = ObjectDetector(

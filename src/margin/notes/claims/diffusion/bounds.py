@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
-from margin.claims.diffusion.chain import column, seeded, small
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
+from margin.notes.claims.diffusion.chain import column, seeded, small
 
 X = 0.8
 EVIDENCE = -0.5 * (math.log(2 * math.pi) + X**2)  # log N(0.8; 0, 1) = -1.23894

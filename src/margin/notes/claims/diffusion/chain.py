@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
 
 BETAS = (0.1, 0.2, 0.3, 0.4)  # alphas .9, .8, .7, .6
 X_0, NOISE, GUESS, LAST = 0.3, 0.7, 0.9, 4  # the shared test point: clean value, noise, wrong guess, step

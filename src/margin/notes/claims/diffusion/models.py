@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.generative.distances import frechet, squared_mmd
+from margin.notes.claims import claim
 
 MOON_WIDTH = 0.3  # of the kernel that compares two moons: as wide as a moon is thick
 FAST: dict[str, Any] = {"batch_size": 64, "learning_rate_init": 0.01, "weight_average": 0.98}

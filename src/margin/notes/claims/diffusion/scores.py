@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
-from margin.claims.diffusion.chain import column, seeded
 from margin.core.verdict import Verdict, above, below, corrected, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
+from margin.notes.claims.diffusion.chain import column, seeded
 
 SIGMA, Y = 0.8, 0.4
 

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.spatial.distance import directed_hausdorff
 from sklearn import metrics as peer
 
-from margin import atlas, metrics
-from margin.claims import claim
+from margin import metrics
 from margin.core.verdict import Verdict, below, corrected, equal, every, near
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 EXACT = 1e-12
 

@@ -7,13 +7,13 @@ import warnings
 import numpy as np
 from sklearn.model_selection import cross_val_score
 
-from margin import atlas
-from margin.claims import claim
-from margin.claims.chance import ERRORS, average
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.data import quantile_bins, random_folds, stratified_split, three_way_split, time_split
 from margin.linear import LinearRegression, Ridge
 from margin.linear.penalized_least_squares import leave_one_out
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS, average
 from margin.selection import (
     HeldOut,
     best_of_many,

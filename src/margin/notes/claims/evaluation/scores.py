@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn import metrics as peer
 
-from margin import atlas, metrics
-from margin.claims import claim
+from margin import metrics
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
 from margin.linear import LinearRegression, LogisticRegression
+from margin.notes import atlas
+from margin.notes.claims import claim
 from margin.selection.linearity import linearity_check
 
 EXACT = 1e-12

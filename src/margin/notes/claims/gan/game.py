@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
 
 P, Q = (0.2, 0.5, 0.3), (0.6, 0.1, 0.3)
 TWO_LOG_TWO = 2 * math.log(2)

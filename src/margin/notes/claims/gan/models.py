@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.diffusion.models import digits
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.generative.distances import frechet
+from margin.notes.claims import claim
+from margin.notes.claims.diffusion.models import digits
 
 
 @claim("gan")

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.interpretation.attribution import class_activation_map, grad_cam
 from margin.neural.convolution.layers import GlobalAvgPool
 from margin.neural.weights import build
+from margin.notes.claims import claim
 
 SIZE = (8, 9)  # the last maps have 5 x 6 = 30 positions
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
-from margin.experiments.sparse_features import PEOPLE, who_met_whom
 from margin.generative import SparseAutoencoder
 from margin.interpretation.language_parts import ablations, activations
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.experiments.sparse_features import PEOPLE, who_met_whom
 from margin.optimize import bisect
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, below, corrected, equal, every, near, raises
 from margin.foundations.linalg import (
     loaded_least_squares,
@@ -16,6 +15,7 @@ from margin.foundations.linalg import (
     squared_error_gradient,
     svd_compress,
 )
+from margin.notes.claims import claim
 
 
 @claim("svd-image-compression")

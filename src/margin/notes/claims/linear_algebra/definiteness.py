@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.foundations.linalg import (
     determinant,
@@ -13,6 +12,7 @@ from margin.foundations.linalg import (
     principal_submatrices,
     random_positive_definite,
 )
+from margin.notes.claims import claim
 
 
 @claim("positive-definite-matrix")

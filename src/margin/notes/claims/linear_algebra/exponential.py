@@ -8,8 +8,6 @@ import numpy as np
 import scipy.linalg
 from scipy.integrate import solve_ivp
 
-from margin.claims import claim
-from margin.claims.linear_algebra.identities import is_defined
 from margin.core.verdict import Verdict, below, corrected, equal, every, near, raises
 from margin.foundations.linalg import (
     exp_series,
@@ -20,6 +18,8 @@ from margin.foundations.linalg import (
     logm,
     logm_partial_sums,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.linear_algebra.identities import is_defined
 
 
 @claim("real-exponential-series")

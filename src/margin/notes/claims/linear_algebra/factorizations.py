@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.foundations.linalg import (
     backward_substitution,
@@ -22,6 +21,7 @@ from margin.foundations.linalg import (
     svd_solve,
     svd_terms,
 )
+from margin.notes.claims import claim
 
 
 @claim("cholesky-decomposition")

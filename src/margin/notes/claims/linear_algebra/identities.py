@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.linalg import adjoint, adjugate, determinant, inverse, singularity_report
 from margin.foundations.linalg.identities import check
+from margin.notes.claims import claim
 
 # The largest gap between the two sides that rounding can explain.
 TOLERANCES = {

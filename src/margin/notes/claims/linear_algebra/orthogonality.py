@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, corrected, equal, every, near, raises
 from margin.foundations.linalg import (
     classify_orthogonal,
@@ -14,6 +13,7 @@ from margin.foundations.linalg import (
     random_orthogonal,
     rotation,
 )
+from margin.notes.claims import claim
 
 
 @claim("orthogonal-matrix")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.linalg import (
     INFINITE_COUNTERPART,
@@ -28,6 +27,7 @@ from margin.foundations.linalg import (
     splat_linear,
 )
 from margin.foundations.linalg.arguments import Array
+from margin.notes.claims import claim
 
 
 @claim("finite-infinite-dimension-analogy")

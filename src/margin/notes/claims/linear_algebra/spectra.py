@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, below, corrected, equal, every, near, raises
 from margin.foundations.linalg import (
     characteristic_polynomial,
@@ -19,6 +18,7 @@ from margin.foundations.linalg import (
     random_orthogonal,
     rotation,
 )
+from margin.notes.claims import claim
 
 JORDAN_BLOCK = np.array([[1.0, 1.0], [0.0, 1.0]])
 

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.losses.regression import gradient, minimizer
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.neural import losses
 from margin.neural.activations import log_softmax, logsumexp, sigmoid, softplus
+from margin.notes.claims import claim
+from margin.notes.claims.losses.regression import gradient, minimizer
 
 
 def double(*values: float) -> torch.Tensor:

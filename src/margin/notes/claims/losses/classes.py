@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.losses.regression import gradient, minimizer
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.foundations.information import cross_entropy as entropy_between
 from margin.neural import losses
 from margin.neural.activations import log_softmax, softmax
+from margin.notes.claims import claim
+from margin.notes.claims.losses.regression import gradient, minimizer
 
 LOGITS = torch.tensor([[2.0, 0.0, -1.0], [0.5, 1.0, 0.0]], dtype=torch.float64)
 LABELS = torch.tensor([0, 2])

@@ -11,13 +11,13 @@ import torch
 from scipy import optimize, stats
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.losses.regression import gradient, minimizer, vectors
 from margin.core.verdict import Verdict, below, corrected, equal, every, near
 from margin.neural import losses
 from margin.neural.losses.families import FAMILIES, LikelihoodFamily
 from margin.neural.losses.likelihood import NegativeLogLikelihood
 from margin.neural.weights import build
+from margin.notes.claims import claim
+from margin.notes.claims.losses.regression import gradient, minimizer, vectors
 
 
 @claim("loss-choice-table")

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
-from margin.claims.losses.regression import gradient
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.metrics import f1
 from margin.neural import losses
 from margin.neural.diagnostics import descend
+from margin.notes.claims import claim
+from margin.notes.claims.losses.regression import gradient
 
 
 @claim("hinge-loss")

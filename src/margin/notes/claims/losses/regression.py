@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data.bundled import cholesterol
 from margin.neural import losses
 from margin.neural.diagnostics import descend
 from margin.neural.weights import build
+from margin.notes.claims import claim
 
 
 def vectors(seed: int, *shape: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, corrected, equal, every, near
+from margin.notes.claims import claim
 
 SIZES = (3, 4, 4, 2)  # the two hidden layers are alike, so that a transposed matrix or a wrong layer still fits
 

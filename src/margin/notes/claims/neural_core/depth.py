@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
-from margin.claims.neural_core.perceptron import network, outputs, parameters, scalar_forward
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.claims.neural_core.perceptron import network, outputs, parameters, scalar_forward
 
 
 def alternating() -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.neural_core.perceptron import network
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.notes.claims import claim
+from margin.notes.claims.neural_core.perceptron import network
 
 
 def peak(call: Callable[[], Any]) -> int:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 
 def network(*sizes: int, activation: str = "relu", seed: int) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 
 @claim("claim-d-hidden-units-give-d-joints")

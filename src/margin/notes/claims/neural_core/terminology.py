@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.neural_core.perceptron import network, outputs, parameters, rows, trace, with_parameters
 from margin.core.verdict import Verdict, above, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.neural_core.perceptron import network, outputs, parameters, rows, trace, with_parameters
 
 
 @claim("neuron-terminology")

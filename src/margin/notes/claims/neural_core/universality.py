@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 CIRCLE = 2 * np.pi
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
-from margin.claims.chance import ERRORS
-from margin.claims.optimization.rules import feed, named_path, our_path, torch_path
 from margin.core.verdict import Verdict, below, corrected, every, near
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
+from margin.notes.claims.optimization.rules import feed, named_path, our_path, torch_path
 from margin.optimize import adadelta, adagrad, adam, adamw, descend, follow, rmsprop
 from margin.optimize.landscapes import quadratic
 from margin.optimize.problems import network_size, tanh_network

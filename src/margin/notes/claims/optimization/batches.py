@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
 from margin.optimize import FiniteSum, accumulate, batches, clip_norm, clip_value, follow, gradient_descent, sgd
 from margin.optimize.problems import least_squares
 from margin.optimize.schedules import inverse_time

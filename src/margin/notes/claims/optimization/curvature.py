@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse.linalg
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.notes.claims import claim
 from margin.optimize import OptimizationError, conjugate_gradient, follow, steepest_descent
 from margin.optimize.derivatives import numerical_hessian, taylor2, torch_hessian
 from margin.optimize.landscapes import BEALE, HIMMELBLAU, quadratic

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.notes.claims import claim
 from margin.optimize import FiniteSum, follow, gradient_descent, gradient_flow, minimize, rate_range_test
 from margin.optimize.derivatives import numerical_gradient, torch_hessian
 from margin.optimize.landscapes import quadratic

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.optimization.rules import feed, named_path, our_path
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.optimization.rules import feed, named_path, our_path
 from margin.optimize import descend, follow, momentum, nesterov
 from margin.optimize.landscapes import quadratic
 from margin.optimize.quadratics import best_momentum, momentum_matrix, nesterov_matrix, rate_limit, spectral_radius

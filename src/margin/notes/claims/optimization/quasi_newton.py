@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.notes.claims import claim
 from margin.optimize import bfgs, follow, lbfgs
 from margin.optimize.landscapes import ROSENBROCK
 from margin.optimize.quasi_newton import bfgs_hessian_update, bfgs_inverse_update, stored_numbers

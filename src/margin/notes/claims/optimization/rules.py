@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, every, near
+from margin.notes.claims import claim
 from margin.optimize import descend, follow
 from margin.optimize.landscapes import BEALE
 from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, Rule

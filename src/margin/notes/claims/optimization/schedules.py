@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
+from margin.notes.claims import claim
 from margin.optimize import follow, sgd
 from margin.optimize.problems import least_squares
 from margin.optimize.schedules import (

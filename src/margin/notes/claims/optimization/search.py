@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import scipy.optimize
 
-from margin.claims import claim
-from margin.claims.chance import rate
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.data.splits import random_split
+from margin.notes.claims import claim
+from margin.notes.claims.chance import rate
 from margin.optimize import descend, follow, genetic, grid_search, minimize, quadratic_program, random_search
 from margin.optimize.interior_point import hard_margin_primal, svm_dual
 from margin.optimize.landscapes import RASTRIGIN, quadratic

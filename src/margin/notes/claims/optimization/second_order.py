@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
 from margin.optimize import gradient_descent, line_search, minimize, newton_root
 from margin.optimize.landscapes import LANDSCAPES, ROSENBROCK, quadratic
 from margin.optimize.problems import LogisticProblem

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 
 def points(seed: int, n: int = 12) -> Any:

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy import integrate
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.probability import (
     AlphaStable,
@@ -29,6 +28,7 @@ from margin.foundations.probability import (
     skewness,
 )
 from margin.foundations.statistics import variance
+from margin.notes.claims import claim
 
 DISCRETE = [Bernoulli(0.3), Binomial(8, 0.4), Categorical([0.2, 0.5, 0.3]), Geometric(0.4), NegativeBinomial(3, 0.5)]
 DISCRETE += [Geometric(0.4, start=1), Poisson(2.5)]

@@ -5,8 +5,6 @@ from itertools import pairwise
 import numpy as np
 from scipy import stats
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.foundations.probability import (
     Cauchy,
@@ -25,6 +23,8 @@ from margin.foundations.probability import (
     running_mean,
     standardized_means,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
 
 
 @claim("convolution-of-distributions")

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy import integrate
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS, plausible
 from margin.core.verdict import Verdict, above, below, corrected, every, near, within
 from margin.foundations.probability import (
     Exponential,
@@ -23,6 +21,8 @@ from margin.foundations.probability import (
     sample_inverse_cdf,
     tweedie,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS, plausible
 
 
 @claim("inverse-cdf-sampling")

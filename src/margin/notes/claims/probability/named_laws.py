@@ -5,8 +5,6 @@ from math import factorial
 import numpy as np
 from scipy import integrate, stats
 
-from margin.claims import claim
-from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, above, corrected, equal, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
@@ -27,6 +25,8 @@ from margin.foundations.probability import (
     multinomial_coefficient,
     self_convolve_masses,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import plausible
 
 
 @claim("bernoulli-distribution")

@@ -5,8 +5,6 @@ from itertools import permutations
 import numpy as np
 from scipy import stats
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, corrected, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
@@ -23,6 +21,8 @@ from margin.foundations.probability import (
     monte_carlo,
     normal_posterior,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
 
 
 def random_joint(*shape: int, seed: int) -> Joint:

@@ -5,8 +5,6 @@ from math import factorial, gamma
 import numpy as np
 from scipy import stats
 
-from margin.claims import claim
-from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, below, corrected, equal, every, near, raises
 from margin.foundations.probability import (
     AlphaStable,
@@ -20,6 +18,8 @@ from margin.foundations.probability import (
     kolmogorov_p_value,
     stability_test,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import plausible
 
 
 @claim("gamma-function")

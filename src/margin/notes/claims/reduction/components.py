@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2_contingency, kstest
 
-from margin.claims import claim
-from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
 from margin.foundations.probability.kernels import squared_distances
+from margin.notes.claims import claim
+from margin.notes.claims.chance import plausible
 from margin.reduction import (
     MDS,
     PCA,

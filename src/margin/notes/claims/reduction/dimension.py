@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.neighbors import KNeighborsClassifier
+from margin.notes.claims import claim
 from margin.reduction import coverage, distance_contrast, grid_neighbors
 
 

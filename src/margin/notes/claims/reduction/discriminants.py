@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from margin.bayes import LinearDiscriminantAnalysis
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, every, near, within
 from margin.data import load
+from margin.notes.claims import claim
 
 
 @claim("linear-discriminant-analysis")

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.sparse.csgraph import shortest_path
 from sklearn.manifold import Isomap as Reference
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, equal, every, near
 from margin.data import load
 from margin.foundations.probability.kernels import squared_distances
+from margin.notes.claims import claim
 from margin.reduction import (
     Isomap,
     classical_coordinates,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.foundations.probability.kernels import squared_distances
+from margin.notes.claims import claim
 from margin.reduction import (
     TSNE,
     bandwidths,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.decomposition import PCA as Reference
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
+from margin.notes.claims import claim
 from margin.reduction import PCA, principal_components, projected_variance
 
 

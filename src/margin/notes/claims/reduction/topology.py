@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, corrected, equal, every, near
+from margin.notes.claims import claim
 from margin.reduction.topology import betti, straight_homotopy
 
 

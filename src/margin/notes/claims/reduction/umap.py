@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import rel_entr
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
 from margin.reduction import UMAP, betti, curve_parameters, fuzzy_cross_entropy, fuzzy_graph
 from margin.reduction.fuzzy import local_scales, memberships
 from margin.reduction.graphs import nearest_rows

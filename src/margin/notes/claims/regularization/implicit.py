@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, every, near, within
+from margin.notes import atlas
+from margin.notes.claims import claim
 from margin.optimize.flow import gradient_flow, modified_field, modified_loss, modified_sgd_field, modified_sgd_loss
 
 

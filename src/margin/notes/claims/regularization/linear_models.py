@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import quad
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.probability import Laplace, Normal
 from margin.linear import Lasso, LinearRegression, LogisticRegression, PolynomialRegression, Ridge, map_fit
@@ -13,6 +12,7 @@ from margin.linear.interpolation import interpolating_solutions, minimum_norm_so
 from margin.linear.map_estimation import log_posterior
 from margin.linear.penalized_least_squares import leave_one_out, ridge
 from margin.linear.sparse_problem import elastic_net_objective
+from margin.notes.claims import claim
 from margin.optimize import minimize
 
 
@@ -234,7 +234,7 @@ def descent_from_zero_is_shortest_and_from_elsewhere_is_not(seed: int) -> Verdic
 
 @claim("figure-regularisation-motivation")
 def two_fits_without_training_error(seed: int) -> Verdict:
-    from margin.experiments import two_interpolants
+    from margin.notes.experiments import two_interpolants
 
     data = two_interpolants.run(seed, fast=True)
     wiggly = PolynomialRegression(degree=len(data["x"]) - 1).fit(data["x"][:, None], data["y"])

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS
-from margin.claims.representation import rows
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
+from margin.notes.claims.representation import rows
 from margin.representation.clip import CLIP, zero_shot_probabilities
 from margin.representation.contrastive import clip_loss, nt_xent
 from margin.representation.views import two_views

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every
+from margin.notes.claims import claim
 from margin.representation.pretraining import masked_words, next_words, pretrain
 
 TOPICS, WORDS, LENGTH, LABELED = 4, 30, 6, 24

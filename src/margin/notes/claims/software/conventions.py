@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, corrected, equal, every, near, raises
 from margin.neural import losses
+from margin.notes.claims import claim
 
 Case = tuple[Callable[..., Tensor], Callable[..., Tensor], tuple[Tensor, Tensor]]
 

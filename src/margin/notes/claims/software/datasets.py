@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.data.cards import LSUN_CATEGORIES, dataset_info
 from margin.data.labeled_images import load_cifar100, load_lsun, read_captioned_images
 from margin.data.meshes import Mesh, read_mesh, render
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 
 @claim("dataset-cifar100")

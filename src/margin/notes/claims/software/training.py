@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, below, corrected, equal, every, near, raises
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 
 @claim("framework-cross-check")

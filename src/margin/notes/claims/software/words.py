@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
+from margin.notes import atlas
+from margin.notes.claims import claim
 
 
 def in_the_glossary(id: str, word: str) -> Verdict:

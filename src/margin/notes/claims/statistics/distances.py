@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.statistics import (
     mahalanobis,
@@ -14,6 +12,8 @@ from margin.foundations.statistics import (
     spherical_distance,
     whitening,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import plausible
 
 SIGMA = np.array([[4.0, 1.5], [1.5, 1.0]])
 

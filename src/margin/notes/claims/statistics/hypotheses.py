@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import CHANCE, plausible, rate
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.statistics import (
     HypothesisTest,
@@ -27,6 +25,8 @@ from margin.foundations.statistics import (
     t_test_one_sample,
     with_intercept,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import CHANCE, plausible, rate
 
 LEVEL = 0.05
 

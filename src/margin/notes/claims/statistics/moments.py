@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.foundations.statistics import (
     CoMoments,
@@ -26,6 +25,7 @@ from margin.foundations.statistics import (
     variance_shortcut,
     with_intercept,
 )
+from margin.notes.claims import claim
 
 
 @claim("running-mean")

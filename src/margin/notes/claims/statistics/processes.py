@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.probability import is_stationary
 from margin.foundations.statistics import (
@@ -19,6 +17,8 @@ from margin.foundations.statistics import (
     jarque_bera,
 )
 from margin.foundations.statistics.covariance_functions import CovarianceFunction
+from margin.notes.claims import claim
+from margin.notes.claims.chance import plausible
 
 
 @claim("gaussian-random-field")

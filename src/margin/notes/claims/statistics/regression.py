@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import plausible, rate
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.foundations.statistics import (
     fit_conditional,
@@ -18,6 +16,8 @@ from margin.foundations.statistics import (
     regression_slope,
     with_intercept,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.chance import plausible, rate
 
 
 @claim("maximum-likelihood-estimation")

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.stats import norm
 
 from margin.bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
+from margin.notes.claims import claim
 
 
 @claim("naive-bayes")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, corrected, equal, every, near
 from margin.foundations.linalg.hyperplanes import project_to_hyperplane, signed_distance
 from margin.kernels import LinearSVC
 from margin.kernels.geometry import distance_from_origin, parallel_distance, side_of_plane
+from margin.notes.claims import claim
 
 W, B = np.array([3.0, 4.0]), -5.0
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
 from margin.foundations.probability.feature_maps import polynomial_features, rbf_taylor_features
 from margin.foundations.probability.kernels import gamma_from_length_scale, is_positive_semidefinite
 from margin.kernels import RBF, SVC, KernelRegression, KernelRidge, LaplaceKernel, PeriodicKernel, PolynomialKernel
 from margin.kernels.word_kernel import word_kernel
+from margin.notes.claims import claim
 
 ON_GARDENS = [
     "water the roses and cut the hedge in spring",

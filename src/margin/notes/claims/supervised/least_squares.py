@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.optimize as so
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
 from margin.linear.design import design_matrix, is_linear_in_parameters
@@ -14,6 +13,7 @@ from margin.linear.levenberg import nonlinear_least_squares
 from margin.linear.linear_regression import LinearRegression
 from margin.linear.moments import moments
 from margin.linear.polynomial import PolynomialRegression
+from margin.notes.claims import claim
 from margin.optimize import minimize
 from margin.optimize.problems import least_squares as squared_error
 

@@ -12,9 +12,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from margin import bayes, kernels, linear, neighbors, trees
-from margin.claims import claim
-from margin.claims.chance import rate
-from margin.claims.supervised.stand_ins import life_expectancy
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.data import frame, preprocessor, random_split
 from margin.linear import HeteroscedasticRegression, LinearRegression, LogisticRegression, Ridge, SplineRegression
@@ -22,6 +19,9 @@ from margin.linear.heteroscedastic import GaussianPrediction, gaussian_nll
 from margin.linear.interpolation import gaussian_outputs_log_likelihood
 from margin.linear.recipes import recipe
 from margin.metrics import expected_calibration_error, mse, r2
+from margin.notes.claims import claim
+from margin.notes.claims.chance import rate
+from margin.notes.claims.supervised.stand_ins import life_expectancy
 from margin.trees import DecisionTreeRegressor
 
 

@@ -13,9 +13,6 @@ from scipy.special import expit, logit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS, rate
-from margin.claims.supervised.stand_ins import heart_attack, titanic
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.data import Dataset, Table, frame, load, preprocessor, random_split
 from margin.foundations.probability import Bernoulli
@@ -24,6 +21,9 @@ from margin.linear import LogisticRegression
 from margin.linear.logistic_loss import LabeledRows, Likelihood
 from margin.linear.separation import separating_direction
 from margin.metrics import accuracy, log_loss, precision, recall
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS, rate
+from margin.notes.claims.supervised.stand_ins import heart_attack, titanic
 from margin.optimize import minimize
 from margin.trees import DecisionTreeClassifier, RandomForestClassifier
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.data import load, stratified_split
 from margin.neighbors import KNeighborsClassifier, KNeighborsRegressor, nearest
+from margin.notes.claims import claim
 
 
 @claim("k-nearest-neighbours")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from sklearn import svm as peer
 
-from margin import atlas
-from margin.claims import claim
-from margin.claims.supervised.two_clouds import overlapping, separable
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.data import load
 from margin.foundations.probability.feature_maps import radial_features
 from margin.kernels import SVC, HardMarginSVC, LinearSVC
 from margin.kernels.geometry import margin_width, radius_margin_bound
 from margin.kernels.hinge import hinge_objective
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.claims.supervised.two_clouds import overlapping, separable
 from margin.optimize import damped_newton, follow, minimize
 from margin.optimize.interior_point import hard_margin_primal
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn import svm as peer
 
-from margin.claims import claim
-from margin.claims.supervised.two_clouds import overlapping, separable
 from margin.core.verdict import Verdict, above, below, corrected, every, near, within
 from margin.kernels import RBF, SVC, HardMarginSVC, Kernel, LinearKernel, LinearSVC, WhiteKernel
 from margin.kernels.dual import DualProblem, duality_gap, objectives
 from margin.kernels.kernel_columns import columns_of
+from margin.notes.claims import claim
+from margin.notes.claims.supervised.two_clouds import overlapping, separable
 from margin.optimize.interior_point import hard_margin_primal
 
 

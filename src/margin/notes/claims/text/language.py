@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from scipy.special import log_softmax
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, equal, every, near
 from margin.metrics.density import perplexity
+from margin.notes.claims import claim
 from margin.text.decoding import generate, next_token_log_probabilities
 from margin.text.language import next_token_loss
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, equal, every, near, within
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.nets.language_nets import BERT, BERT_BASE
 from margin.neural.weights import build
+from margin.notes.claims import claim
 from margin.text.language import mask_tokens, masked_token_loss, sentence_pairs
 
 CONFIG = TransformerConfig(d_model=32, n_heads=2, n_blocks=1, context=16)

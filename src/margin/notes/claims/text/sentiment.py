@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.claims import claim
-from margin.claims.text.pretraining import small_bert, train
 from margin.core.verdict import Verdict, above, equal, every
 from margin.neural.weights import build
+from margin.notes.claims import claim
+from margin.notes.claims.text.pretraining import small_bert, train
 from margin.text.classifier import TextClassifier
 from margin.text.language import mask_tokens, masked_token_loss
 

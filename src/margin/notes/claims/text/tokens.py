@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import torch
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near, raises
+from margin.notes.claims import claim
 from margin.text import BytePairTokenizer
 from margin.text.bpe_merging import learn_merges, merge_symbols
 from margin.text.language import embed_tokens

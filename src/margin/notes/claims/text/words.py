@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from margin.bayes import LinearDiscriminantAnalysis
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
-from margin.experiments.word_analogies import CAPITALS, COUNTRIES, atlas_of_countries
+from margin.notes.claims import claim
+from margin.notes.experiments.word_analogies import CAPITALS, COUNTRIES, atlas_of_countries
 from margin.text.chain import TagChain, decode_chain, path_score, sum_chain
 from margin.text.entities import entity_scores
 from margin.text.glove import GloVe, glove_loss

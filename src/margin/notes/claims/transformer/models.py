@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
-from margin.claims.transformer.attention import draw, gap
-from margin.claims.transformer.positions import decoder
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.claims.transformer.attention import draw, gap
+from margin.notes.claims.transformer.positions import decoder
 
 
 def sentences(seed: int, n: int) -> list[str]:

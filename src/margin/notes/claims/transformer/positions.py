@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas
-from margin.claims import claim
-from margin.claims.transformer.attention import draw, gap, heads
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.notes import atlas
+from margin.notes.claims import claim
+from margin.notes.claims.transformer.attention import draw, gap, heads
 
 
 def decoder(seed: int, position: str, **options: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every
+from margin.notes.claims import claim
 
 TOPICS = (("cat", "dog"), ("bird", "fish"), ("sun", "moon"))
 VERBS = ("sees", "hears", "likes")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, corrected, equal, every, near
 from margin.foundations.transport import barycenter_1d, geodesic, mixture_path, normal_barycenter, wasserstein
+from margin.notes.claims import claim
 
 
 @claim("wasserstein-barycenter")

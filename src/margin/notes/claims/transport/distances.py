@@ -7,8 +7,6 @@ import math
 import numpy as np
 from scipy import stats
 
-from margin.claims import claim
-from margin.claims.transport import masses
 from margin.core.verdict import Verdict, above, corrected, equal, every, near, raises, within
 from margin.foundations.information import js_divergence, kl_divergence, kl_normal
 from margin.foundations.transport import (
@@ -20,6 +18,8 @@ from margin.foundations.transport import (
     wasserstein_1d,
     wasserstein_1d_cdf,
 )
+from margin.notes.claims import claim
+from margin.notes.claims.transport import masses
 
 
 def on_the_line_as_in_general() -> Verdict:

@@ -7,9 +7,6 @@ import math
 import numpy as np
 from scipy.optimize import linear_sum_assignment, linprog
 
-from margin.claims import claim
-from margin.claims.transport import masses
-from margin.claims.transport.distances import on_the_line_as_in_general
 from margin.core.verdict import Verdict, above, corrected, equal, every, near, raises, within
 from margin.foundations.transport import (
     cdf_difference_norm,
@@ -24,6 +21,9 @@ from margin.foundations.transport import (
     wasserstein_1d,
 )
 from margin.foundations.transport.network_simplex_kernels import network_simplex
+from margin.notes.claims import claim
+from margin.notes.claims.transport import masses
+from margin.notes.claims.transport.distances import on_the_line_as_in_general
 
 
 def _cdf(atoms: list[float], at: float) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, below, corrected, equal, every, near
 from margin.data import load
+from margin.notes.claims import claim
 from margin.trees import DecisionTreeRegressor, GradientBoostingRegressor
 from margin.trees.boosting import (
     AbsoluteLoss,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near
 from margin.data import load
+from margin.notes.claims import claim
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.walking import apply
 from margin.trees.multiway.gains import class_entropy

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.data import load
 from margin.interpretation import permutation_importance
+from margin.notes.claims import claim
 from margin.trees import (
     BaggingClassifier,
     BaggingRegressor,

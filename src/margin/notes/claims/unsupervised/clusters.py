@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.unsupervised.expectation_maximization import overlapping
 from margin.cluster import KMeans
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.data import load
 from margin.linear import LinearRegression
 from margin.metrics import accuracy, adjusted_rand
 from margin.mixture import GaussianMixture
+from margin.notes.claims import claim
+from margin.notes.claims.unsupervised.expectation_maximization import overlapping
 
 
 def _two_groups(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.optimize as so
 from scipy.special import expit, logit, rel_entr
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.mixture import GaussianMixture
 from margin.mixture.bound import elbo, evidence, posterior
@@ -18,6 +17,7 @@ from margin.mixture.coins import coins_em
 from margin.mixture.covariances import Full
 from margin.mixture.em import MixtureParameters, log_joint, mixture_of, q_function
 from margin.mixture.factorial import Factors, factorized_posterior, factors_em
+from margin.notes.claims import claim
 
 
 def overlapping(seed: int, n: int = 200) -> np.ndarray:

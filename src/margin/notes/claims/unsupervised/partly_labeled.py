@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.unsupervised.clusters import _two_groups
 from margin.core.verdict import Verdict, above, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.unsupervised.clusters import _two_groups
 
 
 def _partly_labeled(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -20,8 +20,8 @@ def _partly_labeled(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @claim("semi-supervised-learning")
 def rows_without_a_label_are_used_however_they_are_marked(seed: int) -> Verdict:
+    from margin.meta.semi import PseudoLabel, SelfTrainingClassifier
     from margin.neural.estimators import MLPClassifier
-    from margin.semi import PseudoLabel, SelfTrainingClassifier
 
     X, y = _partly_labeled(seed)
     known = y >= 0
@@ -43,7 +43,7 @@ def rows_without_a_label_are_used_however_they_are_marked(seed: int) -> Verdict:
 
 @claim("self-training")
 def only_confident_rows_are_added_and_given_labels_stay(seed: int) -> Verdict:
-    from margin.semi import SelfTrainingClassifier
+    from margin.meta.semi import SelfTrainingClassifier
 
     X, y = _partly_labeled(seed)
     model, least, left = SelfTrainingClassifier(threshold=0.9, max_iter=None), [], [int((y < 0).sum())]
@@ -66,7 +66,7 @@ def only_confident_rows_are_added_and_given_labels_stay(seed: int) -> Verdict:
 def the_loss_of_rows_without_a_label_is_weighted_by_the_ramp(seed: int) -> Verdict:
     import torch
 
-    from margin.semi.pseudo_label import pseudo_label_loss, ramp
+    from margin.meta.semi.pseudo_label import pseudo_label_loss, ramp
 
     torch_rng = torch.Generator().manual_seed(seed)
     module = torch.nn.Linear(2, 3, dtype=torch.float64)

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.vae.networks import network
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.vae.networks import network
 
 X, MEAN, VARIANCE = 1.3, 0.4, 0.25  # the observation and the q of the example
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near
+from margin.notes.claims import claim
 
 
 @claim("change-of-variables-log-density")

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.vae.bound import X, elbo, log_normal
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.vae.bound import X, elbo, log_normal
 
 
 @claim("elbo-equivalent-forms")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, every, near
+from margin.notes.claims import claim
 
 if TYPE_CHECKING:
     from torch import Tensor

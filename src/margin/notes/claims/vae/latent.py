@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy import stats
 
-from margin.claims import claim
-from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.chance import plausible
 
 WEIGHTS, MEANS, DEVIATIONS = np.array([0.5, 0.3, 0.2]), np.array([-2.0, 0.5, 3.0]), np.array([0.5, 0.8, 0.3])
 SEEN = 1.3  # z ~ N(0, 1), x given z ~ N(z, 1): x ~ N(0, 2), and log p(1.3) = -1.6880

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
 
 
 @cache

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from margin.claims import claim
-from margin.claims.chance import ERRORS, plausible
-from margin.claims.vae.networks import network
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS, plausible
+from margin.notes.claims.vae.networks import network
 
 
 @cache

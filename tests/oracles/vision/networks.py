@@ -7,16 +7,16 @@ import math
 import numpy as np
 import torch
 from scipy.ndimage import map_coordinates
+from tests.oracles import oracle
 from torch.nn import functional
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
-from margin.detection.anchors import sample_anchors
-from margin.detection.backbone import Scene
-from margin.detection.regions import roi_align, roi_pool
-from margin.detection.yolo import YOLO, yolo_boxes
+from margin.vision.detection.anchors import sample_anchors
+from margin.vision.detection.backbone import Scene
+from margin.vision.detection.regions import roi_align, roi_pool
+from margin.vision.detection.yolo import YOLO, yolo_boxes
 
-PATH = "margin.detection"
+PATH = "margin.vision.detection"
 
 
 @oracle(f"{PATH}.regions.roi_pool", f"{PATH}.regions.roi_align", f"{PATH}.anchors.sample_anchors")

@@ -9,17 +9,17 @@ import numpy as np
 import torch
 from scipy.ndimage import map_coordinates
 from scipy.special import expit, log_softmax, softmax
+from tests.oracles import oracle
+from tests.oracles.vision.boxes import overlap
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.detection.boxes import overlap
 from margin.core.verdict import Verdict, equal, every, near
-from margin.detection.backbone import Scene
-from margin.detection.rcnn import RCNN, FastRCNN
-from margin.detection.regions import warp_regions
-from margin.detection.selective_search import selective_search, selective_search_hierarchy
 from margin.neural.weights import build
+from margin.vision.detection.backbone import Scene
+from margin.vision.detection.rcnn import RCNN, FastRCNN
+from margin.vision.detection.regions import warp_regions
+from margin.vision.detection.selective_search import selective_search, selective_search_hierarchy
 
-PATH = "margin.detection"
+PATH = "margin.vision.detection"
 # Two objects and one; sides without ties among anchors.
 OBJECTS = np.array([[[1.3, 2.2, 11.9, 12.4], [13.1, 3.7, 20.6, 15.2]], [[8.2, 1.1, 17.7, 8.9], [0.0, 0.0, 0.0, 0.0]]])
 LABELS = np.array([[2, 0], [1, -1]])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
-from margin.detection import anchors, boxes
-from margin.detection.suppression import non_maximum_suppression
+from margin.vision.detection import anchors, boxes
+from margin.vision.detection.suppression import non_maximum_suppression
 
-PATH = "margin.detection"
+PATH = "margin.vision.detection"
 
 
 def drawn(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn import neighbors as peers
+from tests.oracles import oracle
 
 from margin import neighbors as ours
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import log_softmax, softmax
+from tests.oracles import oracle
+from tests.oracles.vision.boxes import overlap
+from tests.oracles.vision.region_networks import LABELS, OBJECTS, arrived, ready, scenes, smooth, way
 
-from margin.claims.oracles import oracle
-from margin.claims.oracles.detection.boxes import overlap
-from margin.claims.oracles.detection.region_networks import LABELS, OBJECTS, arrived, ready, scenes, smooth, way
 from margin.core.verdict import Verdict, equal, every, near
-from margin.detection.rcnn import FasterRCNN, FastRCNN
+from margin.vision.detection.rcnn import FasterRCNN, FastRCNN
 
-PATH = "margin.detection.rcnn"
+PATH = "margin.vision.detection.rcnn"
 SCALES, RATIOS, KEPT = (5.0, 10.0), (0.5, 1.0, 2.0), 40
 
 

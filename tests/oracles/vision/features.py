@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.oracles import oracle
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
-from margin.vision.filters import butterworth, high_pass, low_pass_mask
-from margin.vision.hog import cell_histograms, hog, image_gradients
-from margin.vision.keypoints import match_descriptors
+from margin.vision.features.filters import butterworth, high_pass, low_pass_mask
+from margin.vision.features.hog import cell_histograms, hog, image_gradients
+from margin.vision.features.keypoints import match_descriptors
 
 
-@oracle("margin.vision.filters.butterworth")
+@oracle("margin.vision.features.filters.butterworth")
 def gain_of_a_wave(seed: int) -> Verdict:
     """A plane wave of frequency u comes out as 1 / (1 + (u / cutoff)^(2 order)) of itself, or the root of that."""
     rng = np.random.default_rng(seed)
@@ -27,7 +27,7 @@ def gain_of_a_wave(seed: int) -> Verdict:
     )
 
 
-@oracle(*(f"margin.vision.filters.{name}" for name in ("low_pass_mask", "high_pass")))
+@oracle(*(f"margin.vision.features.filters.{name}" for name in ("low_pass_mask", "high_pass")))
 def gains_of_masks(seed: int) -> Verdict:
     """Half the power at the cutoff for both kinds, and their formulas elsewhere; what is left has mean 0."""
     rng = np.random.default_rng(seed)
@@ -42,7 +42,11 @@ def gains_of_masks(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle("margin.vision.hog.cell_histograms", "margin.vision.hog.hog", "margin.vision.keypoints.match_descriptors")
+@oracle(
+    "margin.vision.features.hog.cell_histograms",
+    "margin.vision.features.hog.hog",
+    "margin.vision.features.keypoints.match_descriptors",
+)
 def gradients_pixel_by_pixel(seed: int) -> Verdict:
     """Cells that are not square in images that are not, three channels, each pixel's vote shared by two directions."""
     rng = np.random.default_rng(seed)

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn import neighbors
+from tests.oracles import oracle
 
-from margin.claims.chance import ERRORS, plausible
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near, within
-from margin.density import HistogramDensity, KernelDensity
-from margin.density.histogram import CategoryHistogram
+from margin.neighbors.density import HistogramDensity, KernelDensity
+from margin.neighbors.density.histogram import CategoryHistogram
+from margin.notes.claims.chance import ERRORS, plausible
 
 KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 
 
-@oracle("margin.density.KernelDensity")
+@oracle("margin.neighbors.density.KernelDensity")
 def bumps_by_scikit_learn(seed: int) -> Verdict:
     """Every kernel; by all rows and by those in sight; the rules for widths; draws by their distance from one row."""
     rng = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def _allowed_errors(X: np.ndarray, weights: np.ndarray, fresh: np.ndarray) -> di
     return parts
 
 
-@oracle("margin.density.HistogramDensity", "margin.density.histogram.CategoryHistogram")
+@oracle("margin.neighbors.density.HistogramDensity", "margin.neighbors.density.histogram.CategoryHistogram")
 def counted_states(seed: int) -> Verdict:
     """Counts with a row added to each state; a missing entry says nothing; draws by SciPy's chi squared."""
     rng = np.random.default_rng(seed)

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import log_softmax, softmax
+from tests.oracles import oracle
 from torch import Tensor
 
-from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
-from margin.detection.backbone import Scene
-from margin.detection.detr import DETR
-from margin.detection.matching import match_sets, set_loss
 from margin.neural.weights import build
+from margin.vision.detection.backbone import Scene
+from margin.vision.detection.detr import DETR
+from margin.vision.detection.matching import match_sets, set_loss
 
-PATH = "margin.detection"
+PATH = "margin.vision.detection"
 
 
 def corners(box: Any) -> list[float]:

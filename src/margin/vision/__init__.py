@@ -1,0 +1,1 @@
+"""Images beyond one label each: features that are not learned, detection of objects, a class for every pixel."""
