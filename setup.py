@@ -24,6 +24,12 @@ from compiling.bundle import make_bundle
 #: What is compiled into one module. Files that these import are found by themselves.
 BUNDLES = {
     "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "cart": [
+        "margin.trees.cart.growing_kernels",
+        "margin.trees.cart.walking_kernels",
+        "margin.trees.cart.keyed_kernels",
+    ],
+    "trees": ["margin.trees.binning_kernels", "margin.trees.shap_kernels"],
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits: compiled once more and chosen at import.
 WIDE: set[str] = set()

@@ -56,7 +56,7 @@ class TreeLearners:
         learner.random_state = seed
         rules = growth_rules(learner, data, random=learner.splitter == "random")
         rules, state = weighted_rules(rules, weight), first_state(seed)
-        grown = grow_trees(self.codes, data.target, weight[None], rules, state, wanted=wanted)
+        grown = grow_trees(self.codes, data.target, weight[None], rules, state)
         learner._tree = grown.trees[0]
         learner.categories_, learner.max_features_ = data.categories, rules.max_features
         learner.n_features_in_ = data.X.shape[1]
