@@ -25,11 +25,14 @@ NO_EDGE = float("inf")
 @inner
 def _code(x: cython.double, table: ConstMatrix, j: cython.Py_ssize_t, is_category: cython.bint) -> cython.uchar:
     # Eight halvings of a table of 256 with no branch: infinity fills the end, so the position stays within it.
-    at: cython.Py_ssize_t = 0
-    half: cython.Py_ssize_t = 128
-    while half > 0:
-        at += half if table[j, at + half - 1] < x else 0
-        half >>= 1
+    at: cython.Py_ssize_t = (table[j, 127] < x) << 7
+    at += (table[j, at + 63] < x) << 6
+    at += (table[j, at + 31] < x) << 5
+    at += (table[j, at + 15] < x) << 4
+    at += (table[j, at + 7] < x) << 3
+    at += (table[j, at + 3] < x) << 2
+    at += (table[j, at + 1] < x) << 1
+    at += table[j, at] < x
     if x != x or (is_category and table[j, at] != x):
         return MISSING_CODE
     return at

@@ -123,9 +123,7 @@ def _leaf_fractions(
     for k in range(columns):
         if scratch.passes[k]:
             z = paths.fraction[first + k]
-            scratch.contribution[k] = (
-                blocked * (1.0 - z) * _expected_without(scratch, degree, z, chances, columns)
-            )
+            scratch.contribution[k] = blocked * (1.0 - z) * _expected_without(scratch, degree, z, chances, columns)
         else:
             scratch.contribution[k] = -blocked * missed
 

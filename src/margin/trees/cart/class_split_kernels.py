@@ -107,7 +107,18 @@ def _scan_classes(
         group = search.split_order[b] if in_order else b
         rows_left += search.group_rows[group]
         wl = score_left = score_right = 0.0
-        if rules.mode == GINI:
+        if rules.mode == GINI and k == 2:  # the loop below, written out: most of its time would go into beginning it
+            first = search.left_sums[0] + search.group_sums[2 * group]
+            second = search.left_sums[1] + search.group_sums[2 * group + 1]
+            search.left_sums[0] = first
+            search.left_sums[1] = second
+            wl = first + second
+            wr = weight - wl
+            first_right = search.node_sums[0] - first
+            second_right = search.node_sums[1] - second
+            gain = (first * first + second * second) / wl
+            gain += (first_right * first_right + second_right * second_right) / wr
+        elif rules.mode == GINI:
             for q in range(k):
                 lq = search.left_sums[q] + search.group_sums[group * k + q]
                 rq = search.node_sums[q] - lq

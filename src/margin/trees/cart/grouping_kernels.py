@@ -211,6 +211,7 @@ def group_by_class(
     last: cython.longlong = -1
     if not two_sides and is_sorting_better(n, high - low, (high - low + 1) * k):
         sort_keys(search, n, low, missing if absent else high)
+        clear_groups(search, n, high - low, k)
         groups = -1
         for i in range(n):
             code = search.keys[i] >> 32
@@ -219,8 +220,6 @@ def group_by_class(
                 groups += 1
                 search.group_codes[groups] = code
                 search.group_rows[groups] = 0
-                for q in range(k):
-                    search.group_sums[groups * k + q] = 0.0
                 last = code
             search.group_sums[groups * k + cython.cast(cython.Py_ssize_t, rows.targets[at])] += rows.weights[at]
             search.group_rows[groups] += 1
@@ -230,6 +229,14 @@ def group_by_class(
         search.sums[c * k + cython.cast(cython.Py_ssize_t, rows.targets[start + i])] += rows.weights[start + i]
         search.row_counts[c] += 1
     return take_channels(search, low, high, absent, missing, k)
+
+
+@inner
+def clear_groups(search: Search, n: cython.Py_ssize_t, span: cython.longlong, k: cython.Py_ssize_t) -> cython.void:
+    """Begin the sums of all groups that ``n`` rows, with known codes ``span`` apart, can have."""
+    most: cython.Py_ssize_t = span + 2 if span + 2 < n else n
+    for q in range(most * k):
+        search.group_sums[q] = 0.0
 
 
 @inner

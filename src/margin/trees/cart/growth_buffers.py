@@ -44,8 +44,13 @@ def search_buffers(codes: ColumnCodes, rules: GrowthRules, n: int, states: np.nd
     numbers = ("group_weights", "group_totals", "left_weights", "left_totals", "gains", "left_medians", "right_medians")
     ranking: dict[str, np.ndarray] = {}
     if rules.mode == ABSOLUTE_ERROR:
-        heaps, positions = ("heap_weights", "heap_totals", "sorted_targets"), ("ranks", "sorted_positions", "spare_positions")
-        ranking = {name: np.empty(n + 1) for name in heaps} | {name: np.empty(n + 1, dtype=np.int32) for name in positions}
+        heaps, positions = (
+            ("heap_weights", "heap_totals", "sorted_targets"),
+            ("ranks", "sorted_positions", "spare_positions"),
+        )
+        ranking = {name: np.empty(n + 1) for name in heaps} | {
+            name: np.empty(n + 1, dtype=np.int32) for name in positions
+        }
     return SearchBuffers(
         node_codes=np.empty(n, dtype=np.int32),
         keys=np.empty(n, dtype=np.int64),

@@ -28,7 +28,7 @@ from __future__ import annotations
 import cython
 
 from margin.core.kernel_source import (
-    ByteMatrix,
+    Bytes,
     ConstBytes,
     ConstIntegerMatrix,
     ConstIntegers,
@@ -50,9 +50,8 @@ INFINITE_BITS = 0x7FF0000000000000  # of an infinite float; those of NaN are abo
 FITTING = 2 ** (MAX_CODE + 1) - 1
 SLOT, PLACE = 32, 0xFFFFFFFF  # the slot is shifted, the child's place below it
 STEPS = 3  # between two looks at who is in a leaf
-ConstWords = cython.const[cython.ulonglong][::1]
 ConstWordMatrix = cython.const[cython.ulonglong][:, ::1]
-Words = cython.ulonglong[::1]
+Places = cython.ulonglong[::1]
 SlotNumbers = cython.int[:, :, ::1]
 
 
@@ -122,91 +121,98 @@ def _key_rows(
     first: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
     slots: ConstIntegerMatrix,
-    keys: IntegerMatrix,
-    shifts: ByteMatrix | None,
+    keys: Integers,
+    shifts: Bytes | None,
 ) -> cython.void:
-    """The keys (and shifts, if there are any) of ``count`` rows from ``first``."""
+    """The keys (and shifts, if there are any) of ``count`` rows from ``first``; a key more per row is left free."""
+    width = slots.shape[0] + 1
     for i in range(count):
-        keys[i, 0] = -GREATEST - 1
-        for slot in range(1, slots.shape[0]):
+        keys[i * width] = -GREATEST - 1
+        for slot in range(1, width - 1):
             own = bits[first + i, slots[slot, 0]]
-            keys[i, slot] = slots[slot, 2] if own & GREATEST > INFINITE_BITS else _order_key(own)
+            keys[i * width + slot] = slots[slot, 2] if own & GREATEST > INFINITE_BITS else _order_key(own)
     if shifts is None:
         return
     for i in range(count):
-        shifts[i, 0] = 0
-        for slot in range(1, slots.shape[0]):
+        shifts[i * width] = 0
+        for slot in range(1, width - 1):
             x = X[first + i, slots[slot, 0]]
-            shifts[i, slot] = 0
+            shifts[i * width + slot] = 0
             if slots[slot, 1] != 0 and x == x:
-                shifts[i, slot] = (63 - cython.cast(cython.longlong, x)) & 63
-                keys[i, slot] = 0
+                shifts[i * width + slot] = (63 - cython.cast(cython.longlong, x)) & 63
+                keys[i * width + slot] = 0
 
 
 @inner
-def _walk_plain(
-    keys: ConstIntegerMatrix,
+def _next_place(
+    nodes: ConstIntegers, keys: ConstIntegers, at: cython.ulonglong, begin: cython.ulonglong
+) -> cython.ulonglong:
+    """Where a row whose keys are from ``begin`` goes from the node at ``at``."""
+    word = cython.cast(cython.ulonglong, nodes[at + 1])
+    return (word & PLACE) + 2 * (nodes[at] < keys[begin + (word >> SLOT)])
+
+
+@inner
+def _next_place_shifted(
+    nodes: ConstIntegers, keys: ConstIntegers, shifts: ConstBytes, at: cython.ulonglong, begin: cython.ulonglong
+) -> cython.ulonglong:
+    """:func:`_next_place` where some questions are about sets of categories."""
+    word = cython.cast(cython.ulonglong, nodes[at + 1])
+    entry = begin + (word >> SLOT)
+    return (word & PLACE) + 2 * ((nodes[at] << shifts[entry]) < keys[entry])
+
+
+@inner
+def _walk_keys(
+    keys: Integers,
+    shifts: ConstBytes | None,
+    width: cython.Py_ssize_t,
     first: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
     root: cython.ulonglong,
     nodes: ConstIntegers,
-    at: Words,
-    walking: Words,
-    ends: Integers,
+    at: Places,
+    begins: Places,
 ) -> cython.void:
-    """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, whose numbers go to ``ends``."""
+    """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, whose numbers become their last keys.
+
+    ``keys`` and ``shifts`` hold ``width`` entries per row; those of the rows that still walk are from ``begins`` on.
+    """
     left: cython.Py_ssize_t = count
     still: cython.Py_ssize_t
+    k: cython.Py_ssize_t
     child: cython.ulonglong
-    for k in range(count):
-        at[k] = root
-        walking[k] = first + k
+    for i in range(count):
+        at[i] = root
+        begins[i] = (first + i) * width
     while left > 0:
         for _ in range(STEPS):
-            for k in range(left):
-                word = cython.cast(cython.ulonglong, nodes[at[k] + 1])
-                at[k] = (word & PLACE) + ((nodes[at[k]] < keys[walking[k], word >> SLOT]) << 1)
+            k = 0
+            if shifts is None:
+                while k + 4 <= left:  # four at a time, or too much of the time goes into counting
+                    at[k] = _next_place(nodes, keys, at[k], begins[k])
+                    at[k + 1] = _next_place(nodes, keys, at[k + 1], begins[k + 1])
+                    at[k + 2] = _next_place(nodes, keys, at[k + 2], begins[k + 2])
+                    at[k + 3] = _next_place(nodes, keys, at[k + 3], begins[k + 3])
+                    k += 4
+                while k < left:
+                    at[k] = _next_place(nodes, keys, at[k], begins[k])
+                    k += 1
+            else:
+                while k < left:
+                    at[k] = _next_place_shifted(nodes, keys, shifts, at[k], begins[k])
+                    k += 1
         still = 0
-        for k in range(left):
-            row, node = walking[k], at[k]
-            word = cython.cast(cython.ulonglong, nodes[node + 1])
-            child = (word & PLACE) + ((nodes[node] < keys[row, word >> SLOT]) << 1)
-            ends[row] = nodes[node]  # the last one written is the leaf's
+        for i in range(left):
+            node = at[i]
+            begin = begins[i]
+            if shifts is None:
+                child = _next_place(nodes, keys, node, begin)
+            else:
+                child = _next_place_shifted(nodes, keys, shifts, node, begin)
+            keys[begin + width - 1] = nodes[node]  # the last one written is the leaf's
             at[still] = child
-            walking[still] = row
-            still += child != node
-        left = still
-
-
-@inner
-def _walk_shifted(
-    keys: ConstIntegerMatrix,
-    shifts: ByteMatrix | None,
-    first: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
-    root: cython.ulonglong,
-    nodes: ConstIntegers,
-    at: Words,
-    walking: Words,
-    ends: Integers,
-) -> cython.void:
-    """:func:`_walk_plain` where some questions are about sets of categories."""
-    left: cython.Py_ssize_t = count
-    still: cython.Py_ssize_t
-    child: cython.ulonglong
-    for k in range(count):
-        at[k] = root
-        walking[k] = first + k
-    while left > 0:
-        still = 0
-        for k in range(left):
-            row, node = walking[k], at[k]
-            word = cython.cast(cython.ulonglong, nodes[node + 1])
-            slot = word >> SLOT
-            child = (word & PLACE) + (((nodes[node] << shifts[row, slot]) < keys[row, slot]) << 1)
-            ends[row] = nodes[node]
-            at[still] = child
-            walking[still] = row
+            begins[still] = begin
             still += child != node
         left = still
 
@@ -216,39 +222,41 @@ def walk_keyed(
     X: ConstMatrix,
     bits: ConstIntegerMatrix,
     slots: ConstIntegerMatrix,
-    roots: ConstWords,
+    roots: ConstIntegers,
     nodes: ConstIntegers,
-    keys: IntegerMatrix,
-    shifts: ByteMatrix | None,
-    at: Words,
-    walking: Words,
-    ends: Integers,
+    keys: Integers,
+    shifts: Bytes | None,
+    at: Places,
+    begins: Places,
     leaves: IntegerMatrix32,
     value: ConstMatrix,
     total: Matrix,
 ) -> cython.void:
     """The leaf of every row in every tree, counted from its root, into ``leaves`` (n, trees); if that has no columns,
-    add the leaf's value to ``total`` (n, outputs), the trees in their order. ``bits`` are those of ``X``."""
+    add the leaf's value to ``total`` (n, outputs), the trees in their order. ``bits`` are those of ``X``.
+
+    ``keys`` (and ``shifts``) have room for the rows that pass all trees before the next do, with one entry per slot and
+    one more for each; ``at`` and ``begins`` for the rows that step together.
+    """
     first: cython.Py_ssize_t = 0
     block: cython.Py_ssize_t
+    width = slots.shape[0] + 1
     while first < X.shape[0]:
-        count = min(X.shape[0] - first, keys.shape[0])
+        count = min(X.shape[0] - first, keys.shape[0] // width)
         _key_rows(X, bits, first, count, slots, keys, shifts)
         for tree in range(roots.shape[0]):
             root = roots[tree]
             block = 0
             while block < count:
                 together = min(count - block, at.shape[0])
-                if shifts is None:
-                    _walk_plain(keys, block, together, root, nodes, at, walking, ends)
-                else:
-                    _walk_shifted(keys, shifts, block, together, root, nodes, at, walking, ends)
+                _walk_keys(keys, shifts, width, block, together, 2 * root, nodes, at, begins)
                 block += together
             if leaves.shape[1] > 0:
                 for k in range(count):
-                    leaves[first + k, tree] = ends[k] - cython.cast(cython.longlong, root >> 1)
+                    leaves[first + k, tree] = keys[(k + 1) * width - 1] - root
             else:
                 for k in range(count):
+                    end = keys[(k + 1) * width - 1]
                     for output in range(value.shape[1]):
-                        total[first + k, output] += value[ends[k], output]
+                        total[first + k, output] += value[end, output]
         first += count

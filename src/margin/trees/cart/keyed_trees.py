@@ -22,7 +22,7 @@ class KeyedTrees(NamedTuple):
     """What a row holds in every slot, where the trees begin, and their nodes."""
 
     slots: np.ndarray  # (slots, 3) int64: column, whether it is asked for a set of categories, key of a missing value
-    roots: np.ndarray  # uint64
+    roots: np.ndarray  # int64: the first node of every tree
     nodes: np.ndarray  # int64, two per node
 
 
@@ -53,7 +53,7 @@ def keyed_trees(trees: Sequence[TreeArrays], X: np.ndarray) -> KeyedTrees | None
     slots = slots[:used]
     if _largest_code(X, slots) > MAX_CODE:
         return None
-    return KeyedTrees(slots, (2 * start[:-1]).astype(np.uint64), nodes)
+    return KeyedTrees(slots, start[:-1], nodes)
 
 
 def walk_rows(
@@ -66,12 +66,13 @@ def walk_rows(
     """Write the leaves (n, trees) of rows, or add the values of all nodes at their leaves to ``total`` (n, outputs)."""
     from margin.compiled.cart import walk_keyed
 
-    rows = max(BLOCK, KEY_BYTES // (8 * len(trees.slots)))
-    keys = np.empty((min(rows, len(X)), len(trees.slots)), dtype=np.int64)
-    shifts = np.empty(keys.shape, dtype=np.uint8) if trees.slots[1:, 1].any() else None
-    at, walking, ends = (np.empty(size, dtype) for size, dtype in ((BLOCK, "u8"), (BLOCK, "u8"), (len(keys), "i8")))
-    bits = X.view(np.int64)
-    walk_keyed(X, bits, trees.slots, trees.roots, trees.nodes, keys, shifts, at, walking, ends, leaves, value, total)
+    width = len(trees.slots) + 1
+    rows = min(max(BLOCK, KEY_BYTES // (8 * width)), len(X))
+    keys = np.empty(rows * width, dtype=np.int64)
+    shifts = np.empty(rows * width, dtype=np.uint8) if trees.slots[1:, 1].any() else None
+    at, begins = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint64)
+    table = X, X.view(np.int64)
+    walk_keyed(*table, trees.slots, trees.roots, trees.nodes, keys, shifts, at, begins, leaves, value, total)
 
 
 def _largest_code(X: np.ndarray, slots: np.ndarray) -> float:

@@ -108,9 +108,9 @@ def random_gain(
     last = cython.cast(cython.int, cut)
     if rules.mode == PACKED_GINI:
         for i in range(n):
-            goes = search.node_codes[i] <= last
-            both += rows.packed[start + i] if goes else 0
-            rows_left += goes
+            taken = -cython.cast(cython.longlong, search.node_codes[i] <= last)  # all bits, or none: no branch
+            both += rows.packed[start + i] & taken
+            rows_left -= taken
         weight_left = both >> 32
         total_left = both & POSITION
     else:

@@ -134,6 +134,7 @@ def _code_range(
     """The smallest and the largest known code, and how many are missing; the smallest exceeds the largest if all are."""
     low: cython.int
     high: cython.int
+    c: cython.int
     absent: cython.longlong = 0
     if may_miss:
         most = cython.cast(cython.int, missing)  # the code of missing values is above all others
@@ -264,9 +265,7 @@ def _group(
     if has_channels(rules):
         return group_vectors(rules, rows, search, start, n, low, high, absent, columns.missing)
     if rules.mode == GINI or rules.mode == ENTROPY:
-        return group_by_class(
-            rows, search, start, n, low, high, absent, columns.missing, rules.classes, rules.random
-        )
+        return group_by_class(rows, search, start, n, low, high, absent, columns.missing, rules.classes, rules.random)
     if rules.mode == PACKED_GINI:
         return group_packed(rows, search, start, n, low, high, absent, columns.missing, _counts_rows(rules))
     return group_sums(rows, search, start, n, low, high, absent, columns.missing, _counts_rows(rules))

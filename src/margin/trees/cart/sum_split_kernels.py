@@ -49,9 +49,7 @@ def best_sum_cut(
 
 
 @inner
-def _sum_left(
-    search: Search, known: cython.Py_ssize_t, in_order: cython.bint, count_rows: cython.bint
-) -> cython.void:
+def _sum_left(search: Search, known: cython.Py_ssize_t, in_order: cython.bint, count_rows: cython.bint) -> cython.void:
     """What lies left of the cut after every group."""
     weight: cython.double = 0.0
     total: cython.double = 0.0

@@ -19,7 +19,7 @@ import cython
 
 from margin.core.kernel_source import Vector, inner
 from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_score
-from margin.trees.cart.grouping_kernels import POSITION, is_sorting_better, sort_keys, take_channels
+from margin.trees.cart.grouping_kernels import POSITION, clear_groups, is_sorting_better, sort_keys, take_channels
 from margin.trees.cart.kernel_types import MULTI_ENTROPY, MULTI_GINI, POISSON
 from margin.trees.cart.records_kernels import Rows, Rules, Search, Tree
 
@@ -81,14 +81,13 @@ def group_vectors(
     classes = sums_classes(rules)
     if is_sorting_better(n, high - low, (high - low + 1) * k):
         sort_keys(search, n, low, missing if absent else high)
+        clear_groups(search, n, high - low, k)
         for i in range(n):
             code = search.keys[i] >> 32
             if code != last:
                 groups += 1
                 search.group_codes[groups] = code
                 search.group_rows[groups] = 0
-                for q in range(k):
-                    search.group_sums[groups * k + q] = 0.0
                 last = code
             add_row(rows, classes, start + (search.keys[i] & POSITION), search.group_sums, groups * k)
             search.group_rows[groups] += 1

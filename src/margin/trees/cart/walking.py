@@ -28,6 +28,7 @@ BLOCK = 256  # rows that step together: enough to wait for, few enough that they
 # What a walk of many rows costs before it begins, and what it then saves, in nodes that are packed in the same time.
 NODES_PER_TABLE, NODES_PER_TREE, NODES_PER_WALK = 4500, 250, 8
 COLUMNS_PER_STEP = 1.5  # of a row that are made keys in the time that keys save at a node
+COLUMNS_PER_LINE = 8  # that one access to memory brings; a step asks for one
 CHUNK = 2048  # rows that a thread takes at a time
 WORK_PER_WALK = 200.0  # basic operations per row and tree
 
@@ -118,7 +119,8 @@ def _adding_floats(trees: Sequence[TreeArrays], X: np.ndarray, total: np.ndarray
 def _walk_floats(X: np.ndarray, nodes: tuple[np.ndarray, ...], leaves: np.ndarray) -> None:
     from margin.compiled.cart import walk
 
-    walk(X, *nodes, leaves, np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64))
+    reads_ahead = X.shape[1] <= COLUMNS_PER_LINE * leaves.shape[1] * np.log2(len(nodes[1]) / 2 / leaves.shape[1])
+    walk(X, *nodes, leaves, np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64), reads_ahead)
 
 
 def _way_for(trees: Sequence[TreeArrays], X: np.ndarray) -> str:
@@ -140,7 +142,7 @@ def _apply_one(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
         tree["feature"],
         tree["threshold"],
         tree["left"],
-        tree["missing_left"].view(np.uint8),
+        tree["missing_left"],
         tree["category_row"],
         tree["category_set"],
         leaves,

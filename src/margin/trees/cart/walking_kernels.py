@@ -34,46 +34,64 @@ Words = cython.ulonglong[::1]
 
 
 @inner
-def _walk_block(
+def _step_by_numbers(
     X: ConstMatrix,
     first: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
-    root: cython.ulonglong,
+    left: cython.Py_ssize_t,
+    nodes: ConstWords,
+    thresholds: ConstVector,
+    at: Words,
+    walking: Integers,
+) -> cython.Py_ssize_t:
+    """One step of the first ``left`` rows in ``walking``, if no question is about categories; how many go on."""
+    still: cython.Py_ssize_t = 0
+    right: cython.ulonglong
+    for k in range(left):
+        i = walking[k]
+        node = at[i]
+        word = nodes[2 * node + 1]
+        x = X[first + i, word >> COLUMN]
+        right = x > thresholds[2 * node]
+        if x != x:
+            right = (word >> MISSING_RIGHT) & 1
+        child = (word & CHILD) + right
+        at[i] = child
+        walking[still] = i
+        still += child != node
+    return still
+
+
+@inner
+def _step_by_sets(
+    X: ConstMatrix,
+    first: cython.Py_ssize_t,
+    left: cython.Py_ssize_t,
     nodes: ConstWords,
     thresholds: ConstVector,
     category_set: ConstByteMatrix,
     at: Words,
     walking: Integers,
-) -> cython.void:
-    """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, in ``at``."""
-    left: cython.Py_ssize_t = count
-    still: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """:func:`_step_by_numbers` where some questions are about categories."""
+    still: cython.Py_ssize_t = 0
     right: cython.ulonglong
-    some_sets: cython.bint = category_set.shape[0] > 0
-    for k in range(count):
-        at[k] = root
-        walking[k] = k
-    while left > 0:
-        still = 0
-        for k in range(left):
-            i = walking[k]
-            node = at[i]
-            word = nodes[2 * node + 1]
-            x = X[first + i, word >> COLUMN]
-            right = x > thresholds[2 * node]
-            if some_sets:
-                # Both answers, then the one that was asked for: no branch, which would be guessed wrong too often.
-                asked = (word >> CATEGORY) & 1
-                code = _category(x)
-                byte = cython.cast(cython.ulonglong, category_set[nodes[2 * node] * asked, code >> 3])
-                right = asked * (1 - ((byte >> (code & 7)) & 1)) + (1 - asked) * right
-            if x != x:
-                right = (word >> MISSING_RIGHT) & 1
-            child = (word & CHILD) + right
-            at[i] = child
-            walking[still] = i
-            still += child != node
-        left = still
+    for k in range(left):
+        i = walking[k]
+        node = at[i]
+        word = nodes[2 * node + 1]
+        x = X[first + i, word >> COLUMN]
+        # Both answers, then the one that was asked for: no branch, which would be guessed wrong too often.
+        asked = (word >> CATEGORY) & 1
+        code = _category(x)
+        byte = cython.cast(cython.ulonglong, category_set[nodes[2 * node] * asked, code >> 3])
+        right = asked * (1 - ((byte >> (code & 7)) & 1)) + (1 - asked) * (x > thresholds[2 * node])
+        if x != x:
+            right = (word >> MISSING_RIGHT) & 1
+        child = (word & CHILD) + right
+        at[i] = child
+        walking[still] = i
+        still += child != node
+    return still
 
 
 @inner
@@ -92,20 +110,49 @@ def walk(
     leaves: IntegerMatrix32,
     at: Words,
     walking: Integers,
-) -> cython.void:
+    reads_ahead: cython.bint,
+) -> cython.double:
     """The leaf of every row in every tree, counted from its root, into (n, trees).
 
-    The rows that step together are as many as ``at`` and ``walking`` have room for.
+    The rows that step together are as many as ``at`` and ``walking`` have room for. With ``reads_ahead`` they are read
+    from first to last before they are walked: memory is faster in its order than in that of the questions. What is
+    returned says nothing, but must be, or the compiler would leave the reading out.
     """
     first: cython.Py_ssize_t = 0
+    left: cython.Py_ssize_t
+    seen: cython.double = 0.0
     while first < X.shape[0]:
         count = min(X.shape[0] - first, at.shape[0])
+        if reads_ahead:
+            seen += _read_ahead(X, first, count)
         for tree in range(roots.shape[0]):
             root = roots[tree]
-            _walk_block(X, first, count, root, nodes, thresholds, category_set, at, walking)
+            for k in range(count):
+                at[k] = root
+                walking[k] = k
+            left = count
+            while left > 0:
+                if category_set.shape[0] == 0:
+                    left = _step_by_numbers(X, first, left, nodes, thresholds, at, walking)
+                else:
+                    left = _step_by_sets(X, first, left, nodes, thresholds, category_set, at, walking)
             for k in range(count):
                 leaves[first + k, tree] = at[k] - root
         first += count
+    return seen
+
+
+@inner
+def _read_ahead(X: ConstMatrix, first: cython.Py_ssize_t, count: cython.Py_ssize_t) -> cython.double:
+    """Bring all cache lines of some rows."""
+    total: cython.double = 0.0
+    j: cython.Py_ssize_t
+    for i in range(first, first + count):
+        j = 0
+        while j < X.shape[1]:
+            total += X[i, j]
+            j += 8
+    return total
 
 
 @kernel
