@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-__all__ = ["ENTRIES", "FUNCTIONS", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+__all__ = [
+    "ENTRIES",
+    "FUNCTIONS",
+    "PARTS",
+    "PUBLIC_FUNCTIONS",
+    "Entry",
+    "class_of",
+    "create",
+    "entry",
+    "name_of",
+    "registry",
+]
 
 
 @dataclass(frozen=True)
@@ -289,6 +300,50 @@ FUNCTIONS: Mapping[str, str] = {
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
+}
+
+# Functions that a user imports from a package beside its estimators; docs/functions.md says what each does.
+PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "margin.data": (
+        *("read", "load", "names", "profile", "detect_task", "preprocessor", "from_pandas", "from_arrow"),
+        *("read_image", "read_image_folder", "read_lines", "read_text", "quantile_bins"),
+        *("hold_out", "random_split", "stratified_split", "group_split", "time_split", "three_way_split"),
+        *("random_folds", "stratified_folds", "group_folds", "time_folds"),
+    ),
+    "margin.metrics": (
+        *("evaluate", "metric", "metrics_of", "accuracy", "balanced_accuracy", "top_k_accuracy", "precision", "recall"),
+        *("sensitivity", "specificity", "negative_predictive_value", "f1", "fbeta", "matthews", "cohen_kappa"),
+        *("confusion_matrix", "roc_curve", "roc_auc", "recall_at_fpr", "precision_recall_curve", "average_precision"),
+        *("cumulative_gains", "threshold_sweep", "best_threshold", "cost_at_threshold", "brier", "log_loss"),
+        *("calibration_bins", "expected_calibration_error", "mae", "mse", "rmse", "rmsle", "mape", "max_error"),
+        *("median_absolute_error", "pinball", "r2", "adjusted_r2", "explained_variance", "squared_correlation"),
+        *("mcfadden_r2", "mean_log_likelihood", "bits_per_dimension", "perplexity", "inertia", "silhouette"),
+        *("silhouette_samples", "calinski_harabasz", "davies_bouldin", "adjusted_rand", "homogeneity", "completeness"),
+        *("v_measure", "normalized_mutual_information", "dice", "iou", "jaccard", "box_iou", "hausdorff"),
+    ),
+    "margin.linear": ("lasso_path", "elastic_net_path", "draw_path", "least_squares", "nonlinear_least_squares"),
+    "margin.trees": ("explain",),
+    "margin.neighbors": ("nearest", "radius_neighbors", "distance_matrix"),
+    "margin.reduction": (
+        *("principal_components", "correspondence_analysis", "intrinsic_dimensions", "stress"),
+        *("knn_graph", "epsilon_graph", "shortest_paths"),
+    ),
+    "margin.selection": (
+        *("train_test_split", "repeated_folds", "cross_validate", "nested_cross_validate", "learning_curve"),
+        *("bias_variance", "diagnose", "corrected_interval", "corrected_paired_test", "HeldOut"),
+    ),
+    "margin.interpretation": ("permutation_importance", "partial_dependence", "individual_curves", "shapley_values"),
+    "margin.interpretation.networks": ("attribute_inputs",),
+    "margin.neural": ("augment", "load_transformers", "save_transformers"),
+    "margin.representation": ("pretrain",),
+    "margin.meta": ("fine_tune", "pretrain_then_finetune", "transfer_curve", "domain_adapt"),
+    "margin.vision.features": ("hog", "sift", "surf", "match_descriptors", "low_pass", "high_pass", "morph"),
+    "margin.vision.detection": ("mean_average_precision", "coco_map", "non_maximum_suppression", "selective_search"),
+    "margin.vision.segmentation": ("pixel_accuracy", "mean_iou", "class_iou", "class_dice", "class_hausdorff"),
+    "margin.physics": (
+        *("solve_ode", "solve_stiff", "euler", "midpoint", "rk4", "dormand_prince"),
+        *("integral_curve", "linear_system"),
+    ),
 }
 
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.

@@ -1,0 +1,106 @@
+"""What is proven is what runs: the row of a method in use cites code that the product reaches.
+
+Rows about mathematics as such (laws, quantities, terms, figures, data sets) may cite public functions of
+``margin.foundations`` instead. The rows for which neither holds stand in ``not_in_use.toml``, in groups with a reason.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests import oracles
+
+import margin.foundations
+from margin import catalog
+from margin.notes import atlas
+from margin.notes.claims.citations import resolve
+from margin.service.public_functions import render
+from margin.service.reach import product
+
+METHODS = {"algorithm", "model", "layer", "loss", "metric", "practice"}
+ROOT = Path(__file__).parents[2]
+GROUPS = tomllib.loads(Path(__file__).with_name("not_in_use.toml").read_text())["group"]
+NOT_IN_USE = {id: group["reason"] for group in GROUPS for id in group["rows"]}
+
+
+@cache
+def public_mathematics():
+    """The documented functions and classes that modules of ``foundations`` name in ``__all__``."""
+    found = pkgutil.walk_packages(margin.foundations.__path__, "margin.foundations.")
+    modules = [importlib.import_module(module.name) for module in found]
+    members = [getattr(module, name) for module in modules for name in getattr(module, "__all__", ())]
+    return {id(member) for member in members if callable(member) and inspect.getdoc(member)}
+
+
+def is_public_mathematics(path):
+    """A public function or class of ``foundations``, or a method of such a class."""
+    owner = path.rpartition(".")[0]
+    return path.startswith("margin.foundations.") and bool(
+        {id(resolve(path)), id(resolve(owner))} & public_mathematics()
+    )
+
+
+def is_reached(row):
+    return any(product().is_reached(path) for path in row.code)
+
+
+def is_run_or_public(row):
+    """A figure, an example or a data set of the notes may be in the notes' own wing."""
+    own = row.kind in ("figure", "example", "dataset") and any(path.startswith("margin.notes.") for path in row.code)
+    is_mathematics = row.kind not in METHODS and any(map(is_public_mathematics, row.code))
+    return own or is_mathematics or is_reached(row)
+
+
+def test_rows_cite_what_the_product_runs(capsys):
+    rows = atlas.rows()
+    running = sum(map(is_reached, rows.values()))
+    methods = [row for row in rows.values() if row.kind in METHODS]
+    with capsys.disabled():
+        print(
+            f"\nreach: {running} of {len(rows)} rows cite code that the product runs "
+            f"({sum(map(is_reached, methods))} of {len(methods)} methods); {len(NOT_IN_USE)} are excused"
+        )
+    idle = {id for id, row in rows.items() if not is_run_or_public(row)}
+    assert not idle - NOT_IN_USE.keys(), "these rows cite only code that no estimator, function or command reaches"
+    assert not NOT_IN_USE.keys() - idle, "these rows now cite what runs: take them out of not_in_use.toml"
+
+
+def test_every_excuse_has_a_reason_and_every_row_one_excuse():
+    assert all(len(group["reason"].split()) > 3 and group["rows"] for group in GROUPS)
+    assert len(NOT_IN_USE) == sum(len(group["rows"]) for group in GROUPS)
+
+
+@pytest.mark.parametrize("row", [row for row in atlas.rows().values() if row.as_run], ids=lambda row: row.id)
+def test_what_a_row_says_is_run_is_reached(row):
+    for path in row.as_run:
+        assert product().is_reached(path), path
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in atlas.rows().values() if row.as_run and row.as_written], ids=lambda row: row.id
+)
+def test_one_check_holds_both_forms_together(row):
+    """The row's own check runs every path it cites (test_atlas), or one comparison stands for both forms."""
+    from margin.notes import claims
+
+    by_claim = row.id in claims.of_area(row.area) or row.experiment
+    shared = {oracles.oracle_of(one) for one in row.as_run if oracles.has_oracle(one)} & {
+        oracles.oracle_of(one) for one in row.as_written if oracles.has_oracle(one)
+    }
+    assert by_claim or shared
+
+
+def test_public_functions_are_offered_by_their_packages():
+    for module, names in catalog.PUBLIC_FUNCTIONS.items():
+        package = importlib.import_module(module)
+        assert set(names) <= set(package.__all__), module
+        assert all(inspect.getdoc(getattr(package, name)) for name in names)
+
+
+def test_the_page_of_public_functions_is_current():
+    stored = (ROOT / "docs" / "functions.md").read_text()
+    assert stored == render(), "run: python -m margin.service.public_functions > docs/functions.md"
