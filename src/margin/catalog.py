@@ -302,7 +302,7 @@ FUNCTIONS: Mapping[str, str] = {
     "search_space": "margin.core.parameters",
 }
 
-# Functions that a user imports from a package beside its estimators; docs/functions.md says what each does.
+# Functions and classes that a user imports from a package beside its estimators; docs/functions.md says what each does.
 PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "margin.data": (
         *("read", "load", "names", "profile", "detect_task", "preprocessor", "from_pandas", "from_arrow"),
@@ -310,6 +310,10 @@ PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         *("hold_out", "random_split", "stratified_split", "group_split", "time_split", "three_way_split"),
         *("random_folds", "stratified_folds", "group_folds", "time_folds"),
     ),
+    "margin.data.cards": ("dataset_info",),
+    "margin.data.image_sets": ("load_cifar10", "preprocess_imagenet"),
+    "margin.data.labeled_images": ("load_cifar100", "load_lsun", "read_captioned_images"),
+    "margin.data.meshes": ("read_mesh", "render"),
     "margin.metrics": (
         *("evaluate", "metric", "metrics_of", "accuracy", "balanced_accuracy", "top_k_accuracy", "precision", "recall"),
         *("sensitivity", "specificity", "negative_predictive_value", "f1", "fbeta", "matthews", "cohen_kappa"),
@@ -332,18 +336,33 @@ PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         *("train_test_split", "repeated_folds", "cross_validate", "nested_cross_validate", "learning_curve"),
         *("bias_variance", "diagnose", "corrected_interval", "corrected_paired_test", "HeldOut"),
     ),
+    "margin.graphical.hidden_markov": ("HiddenMarkovModel", "baum_welch"),
+    "margin.graphical.crf": ("LinearChainCRF",),
+    "margin.graphical.fields": ("MarkovRandomField", "ising_grid"),
+    "margin.graphical.mcmc": ("metropolis", "effective_sample_size"),
+    "margin.graphical.variational": ("fit_variational",),
+    "margin.graphical.bif": ("read_bif", "write_bif"),
+    "margin.graphs.readers": ("load_citations", "load_graphs"),
     "margin.interpretation": ("permutation_importance", "partial_dependence", "individual_curves", "shapley_values"),
     "margin.interpretation.networks": ("attribute_inputs",),
     "margin.neural": ("augment", "load_transformers", "save_transformers"),
-    "margin.representation": ("pretrain",),
+    "margin.representation": ("pretrain", "local_metric", "geodesic_curve", "curve_length"),
     "margin.meta": ("fine_tune", "pretrain_then_finetune", "transfer_curve", "domain_adapt"),
+    "margin.meta.similarity": ("one_shot_classify",),
+    "margin.generative.diffusion.latent": ("LatentDiffusion",),
+    "margin.generative.gan.translation": ("PairTranslation", "CycleTranslation"),
+    "margin.generative.latent_space": ("interpolate", "attribute_direction"),
+    "margin.text.synsets": ("synsets", "class_hierarchy", "path_similarity"),
     "margin.vision.features": ("hog", "sift", "surf", "match_descriptors", "low_pass", "high_pass", "morph"),
     "margin.vision.detection": ("mean_average_precision", "coco_map", "non_maximum_suppression", "selective_search"),
+    "margin.vision.detection.localization": ("fit_localizer", "localize"),
     "margin.vision.segmentation": ("pixel_accuracy", "mean_iou", "class_iou", "class_dice", "class_hausdorff"),
     "margin.physics": (
         *("solve_ode", "solve_stiff", "euler", "midpoint", "rk4", "dormand_prince"),
         *("integral_curve", "linear_system"),
     ),
+    "margin.physics.pde": ("solve_poisson", "solve_heat", "solve_wave"),
+    "margin.physics.coordinates": ("CoordinateNetwork", "recover_from_laplacian"),
 }
 
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.

@@ -49,12 +49,19 @@ def posteriors(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray)
 
 
 def chain_posteriors(
-    emissions: np.ndarray, ends: np.ndarray, transition: np.ndarray, start: np.ndarray
+    emissions: np.ndarray,
+    ends: np.ndarray,
+    transition: np.ndarray,
+    start: np.ndarray,
+    last: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for several sequences one after another that stop at ``ends``: log Z of each, states, all pairs."""
+    """The same for several sequences one after another that stop at ``ends``: log Z of each, states, all pairs.
+
+    ``last`` (K,) are log-potentials of the state in which a sequence stops, zeros if None.
+    """
     from margin.graphical.chain_kernels import chain_sums
 
-    given = _contiguous(emissions, start, np.zeros(len(start)), transition)
+    given = _contiguous(emissions, start, np.zeros(len(start)) if last is None else last, transition)
     states, pairs = np.zeros(given[0].shape), np.zeros(given[3].shape)
     log_z = chain_sums(given[0], np.asarray(ends, dtype=np.int64), *given[1:], states, pairs)
     return log_z, states, pairs

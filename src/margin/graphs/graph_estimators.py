@@ -18,7 +18,8 @@ from margin.core.domains import Choice, Flag
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
-from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
+from margin.foundations.probability.softmax import softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes, precision
 from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS

@@ -21,7 +21,8 @@ from margin.core.domains import Choice, Either, Integer
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
-from margin.graphs.base import GraphEstimator, coded_classes, softmax_rows
+from margin.foundations.probability.softmax import softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import GraphNetwork
 from margin.neural.nets.mlp import MLP

@@ -17,7 +17,8 @@ from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
-from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
+from margin.foundations.probability.softmax import softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes, precision
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
 from margin.neural.training import TensorRows

@@ -22,6 +22,7 @@ from margin.core.number_range import check_magnitude, within_float32
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
+from margin.foundations.probability.softmax import softmax_rows
 from margin.meta.embedding_network import embedding_network, image_size
 from margin.meta.episodes import EpisodeBatches, EpisodeRows, sample_episode
 from margin.meta.inner_loop import adapt
@@ -125,9 +126,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def predict_proba(self, X: Any, support: Any = None, support_labels: Any = None) -> np.ndarray:
         """Probabilities of the classes of the support set, sorted, or of the training classes without."""
         scores = self._scores(X, support, support_labels)[1].astype(np.float64)
-        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
         # In the precision of the network: further digits would depend on the number of rows per call.
-        return (exponentials / exponentials.sum(axis=1, keepdims=True)).astype(np.float32)
+        return softmax_rows(scores).astype(np.float32)
 
     def embed(self, X: Any) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""

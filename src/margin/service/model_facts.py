@@ -24,7 +24,7 @@ import margin
 from margin import catalog
 from margin.core.jit_cache import user_cache_folder
 from margin.core.parameters import attributes_of, parameter_table
-from margin.core.strict_json import strict
+from margin.core.strict_json import strict_text
 from margin.notes import atlas
 
 __all__ = ["facts_folder", "keep", "model_facts", "package_key", "row_facts", "rows_of"]
@@ -66,7 +66,7 @@ def _collected_facts(entry: catalog.Entry) -> dict[str, Any]:
         "equations": [row.equation for row in rows if row.equation],
         "rows": [row_facts(row) for row in rows],
     }
-    return json.loads(json.dumps(strict(facts), allow_nan=False))
+    return json.loads(strict_text(facts))
 
 
 def rows_of(entry: catalog.Entry) -> list[atlas.Row]:

@@ -28,15 +28,19 @@ FORMS = "FORMS"  # by which the store finds in each ``stored.py`` what a model f
 
 @dataclass(frozen=True)
 class Reach:
-    """The parts that the product reaches, and for each the estimators that use it."""
+    """The parts that the product reaches, those of them that estimators and commands reach, and these by estimator."""
 
     package: Package
     reached: frozenset[str]
+    without_functions: frozenset[str]
     estimators: Mapping[str, frozenset[str]]
 
-    def is_reached(self, path: str) -> bool:
-        """Whether the product runs the function, class or method at a dotted path, or something of the module there."""
-        return self._among(self.package.find(path), self.reached)
+    def is_reached(self, path: str, *, functions: bool = True) -> bool:
+        """Whether the product runs the function, class or method at a dotted path, or something of the module there.
+
+        Without ``functions`` only what estimators, ``margin`` itself and commands run counts.
+        """
+        return self._among(self.package.find(path), self.reached if functions else self.without_functions)
 
     def users(self, path: str) -> tuple[str, ...]:
         """Catalog names of the estimators that can run it."""
@@ -59,12 +63,12 @@ def product() -> Reach:
     """The reach of the catalog's estimators, of the public functions and of the commands."""
     package = Package(read_sources(Path(margin.__file__).parent, without=("notes",)))
     estimators = {entry.name: package.reached(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
-    functions = [f"{module}.{name}" for name, module in catalog.FUNCTIONS.items()]
-    functions += [f"{module}.{name}" for module, names in catalog.PUBLIC_FUNCTIONS.items() for name in names]
-    functions += [path for path in catalog.PARTS.values() if path.startswith("margin.")]
+    classes = [entry.path for entry in catalog.ENTRIES] + [p for p in catalog.PARTS.values() if p.startswith("margin.")]
+    offered = [f"{module}.{name}" for name, module in catalog.FUNCTIONS.items()]
     forms = [path for path in package.parts if path.endswith(f".{FORMS}")]
-    roots = [*_roots(package, [*(entry.path for entry in catalog.ENTRIES), *functions]), *COMMANDS, *forms]
-    return Reach(package, package.reached(roots), estimators)
+    run = [*_roots(package, [*classes, *offered]), *COMMANDS, *forms]
+    public = [f"{module}.{name}" for module, names in catalog.PUBLIC_FUNCTIONS.items() for name in names]
+    return Reach(package, package.reached([*run, *_roots(package, public)]), package.reached(run), estimators)
 
 
 def paths_of(row: atlas.Row, folder: Path | None = None) -> dict[str, list[str]]:

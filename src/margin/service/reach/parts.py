@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Part", "ModuleParts", "read_source", "read_sources"]
+__all__ = ["ModuleParts", "Part", "read_source", "read_sources"]
 
 BODY = "<body>"  # what a module does besides defining its parts
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from margin.service.reach.parts import BODY, Part, ModuleParts
+from margin.service.reach.parts import BODY, ModuleParts, Part
 
 __all__ = ["Package"]
 

@@ -15,6 +15,7 @@ from margin.foundations.linalg import (
     squared_error_gradient,
     svd_compress,
 )
+from margin.linear import Ridge
 from margin.notes.claims import claim
 
 
@@ -61,6 +62,9 @@ def a_positive_load_makes_the_normal_equations_solvable() -> Verdict:
         every(
             singular=raises(np.linalg.LinAlgError, lambda: normal_equations(X, y)),
             limit=near(loaded_least_squares(X, y, 1e-8), np.array([-0.5, 0.24, 0.48]), tolerance=1e-6),
+            as_run=near(
+                Ridge(alpha=0.3, fit_intercept=False).fit(X, y).coef_, loaded_least_squares(X, y, 0.3), tolerance=1e-10
+            ),
             converges=equal(gaps, sorted(gaps, reverse=True)),
             refuses_negative=raises(ValueError, lambda: loaded_least_squares(X, y, -1e-8), match="positive"),
         ),
