@@ -25,6 +25,7 @@ from margin.foundations.statistics import (
     variance_shortcut,
     with_intercept,
 )
+from margin.metrics import squared_correlation
 from margin.notes.claims import claim
 
 
@@ -68,7 +69,12 @@ def dividing_by_n_minus_one_is_unbiased() -> Verdict:
     true, n = population.var(), 4
     unbiased = _average_over_all_samples(population, n, lambda x: variance(x, ddof=1))
     low = _average_over_all_samples(population, n, lambda x: variance(x, ddof=0))
-    return every(ddof_1=near(unbiased, true, tolerance=1e-10), ddof_0=near(low, true * (n - 1) / n, tolerance=1e-10))
+    run = [CoMoments.of(population[:, None]).covariance(ddof)[0, 0] for ddof in (0, 1)]
+    return every(
+        as_run=near(run, [variance(population, ddof=d) for d in (0, 1)], tolerance=1e-12),
+        ddof_1=near(unbiased, true, tolerance=1e-10),
+        ddof_0=near(low, true * (n - 1) / n, tolerance=1e-10),
+    )
 
 
 @claim("variance-shortcut-formula")
@@ -139,6 +145,7 @@ def the_sample_covariance_estimates_the_population_one() -> Verdict:
     truth = every(
         numpy=near([covariance(x, y, ddof=d) for d in (0, 1)],
                    [np.cov(population.T, ddof=d)[0, 1] for d in (0, 1)], tolerance=1e-12),
+        as_run=near(CoMoments.of(population).covariance(1)[0, 1], covariance(x, y, ddof=1), tolerance=1e-12),
         unbiased=near(unbiased, true, tolerance=1e-10),
         divisor_n=near(divisor_n, true * 2 / 3, tolerance=1e-10),
     )  # fmt: skip
@@ -168,6 +175,7 @@ def correlation_squared_is_the_r_squared_of_the_line(seed: int) -> Verdict:
     design = with_intercept(x)
     fitted = least_squares(design, y).predict(design)
     return every(
+        as_run=near(squared_correlation(y, x), correlation(x, y) ** 2, tolerance=1e-12),
         numpy=near(correlation(x, y), np.corrcoef(x, y)[0, 1], tolerance=1e-12),
         r_squared=near(correlation(x, y) ** 2, r_squared_forms(y, fitted).unexplained, tolerance=1e-12),
         bound=equal(correlation(x, 3 * x + 1) <= 1.0, True),
