@@ -31,11 +31,13 @@ class Model(Base):
     size: functions.only_annotated = functions.default()
 
     def _solve(self, X):
+        from small.compiled.sums import add
         from small.late import imported_late
 
         entropy = X
         for group in (tables,):
             group.register(X)
+        add(X)
         return renamed(X), functions.by_module(X), imported_late(X), Circle().area() + np.unused(entropy)
 
     def plot(self):
@@ -56,6 +58,8 @@ RULES = {"a": in_table}
 """,
     "deep.py": "def deepest(X): return X\ndef beside(X): return X\n",
     "late.py": "def imported_late(X): return X\n",
+    "means/other_kernels.py": "def add(X): return X\n",
+    "sums/fast_kernels.py": "def add(X): return each(X)\ndef each(X): return X\ndef twice(X): return X\n",
     "tables.py": "def register(X): return X\ndef other(X): return X\n",
     "shapes.py": """
 class Circle:
@@ -111,6 +115,8 @@ def test_a_path_is_followed_through_imports_and_base_classes(package):
         "shapes.Circle",
         "shapes.Circle.area",
         "shapes.radius",
+        "sums.fast_kernels.add",
+        "sums.fast_kernels.each",
     ],
 )
 def test_what_a_method_names_is_reached(reached, path):
@@ -126,6 +132,8 @@ def test_what_a_method_names_is_reached(reached, path):
         ("functions.only_forgotten", "only a method that nobody calls uses it"),
         ("models.Base.forgotten", "nobody calls it"),
         ("deep.beside", "its module is reached, it is not"),
+        ("sums.fast_kernels.twice", "compiled, but nobody calls it"),
+        ("means.other_kernels.add", "the kernel of that name in another package"),
         ("tables.other", "the module is passed on, but not asked for this"),
         ("shapes.Square", "imported only"),
         ("shapes.Square.area", "a method of its name is called, but its class is not reached"),

@@ -101,9 +101,20 @@ class Package:
 
     def _imported(self, imported: tuple[str, str | None], rest: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
         module, name = imported
+        if name and ".compiled." in module:
+            return self._kernel(module, name), rest
         if module not in self.sources:
             return None, rest
         return self._follow(module, (*([name] if name else []), *rest))
+
+    def _kernel(self, module: str, name: str) -> str | None:
+        """Where a function of ``margin.compiled.PACKAGE`` is written: in a ``*_kernels.py`` of that package or another."""
+        package = f"{module.replace('.compiled.', '.')}."
+        files = (
+            source for source in self.sources if source.endswith("_kernels") and name in self.sources[source].parts
+        )
+        found = min(files, key=lambda source: (not source.startswith(package), source), default=None)
+        return None if found is None else f"{found}.{name}"
 
     def _follow(self, module: str, chain: tuple[str, ...], depth: int = 0) -> tuple[str | None, tuple[str, ...]]:
         """The part or module at the end of a chain of names that begins in ``module``, and what is left of it."""
@@ -114,6 +125,8 @@ class Package:
             return f"{module}.{name}", chain[1:]
         if name in source.imports and depth < 20:
             inner, imported = source.imports[name]
+            if imported and ".compiled." in inner:
+                return self._kernel(inner, imported), chain[1:]
             if inner not in self.sources:
                 return None, chain
             return self._follow(inner, (*([imported] if imported else []), *chain[1:]), depth + 1)
