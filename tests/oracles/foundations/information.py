@@ -25,6 +25,7 @@ def entropies(seed: int) -> Verdict:
     crossed = stats.entropy(p, base=3, axis=1) + stats.entropy(p, q, base=3, axis=1)
     return every(
         entropy=near(ours.entropy(p, base=3), stats.entropy(p, base=3, axis=1), tolerance=1e-12),
+        weights=near(ours.entropy_of_weights(6.5 * p, base=3), stats.entropy(p, base=3, axis=1), tolerance=1e-12),
         natural=near(ours.entropy(p), stats.entropy(p, axis=1), tolerance=1e-12),
         cross_entropy=near(ours.cross_entropy(p, q, base=3), crossed, tolerance=1e-12),
         divergence=near(ours.kl_divergence(p, q, base=3), stats.entropy(p, q, base=3, axis=1), tolerance=1e-12),

@@ -108,7 +108,7 @@ class Package:
         return self._follow(module, (*([name] if name else []), *rest))
 
     def _kernel(self, module: str, name: str) -> str | None:
-        """Where a function of ``margin.compiled.PACKAGE`` is written: in a ``*_kernels.py`` of that package or another."""
+        """Where a function of ``margin.compiled.PACKAGE`` is written: a ``*_kernels.py`` of that package or another."""
         package = f"{module.replace('.compiled.', '.')}."
         files = (
             source for source in self.sources if source.endswith("_kernels") and name in self.sources[source].parts
