@@ -114,10 +114,10 @@ def total_surprise(weights: NDArray[Any], base: float = math.e) -> Array:
 
 def _x_log_x(x: NDArray[Any], base: float) -> Array:
     """x log(x), and its limit 0 at 0; NumPy's own logarithms to base 2 and e, which are exact at powers of these."""
-    x = np.asarray(x, dtype=np.float64)
-    if base == 2:
-        return x * np.log2(np.maximum(x, SMALLEST))
-    return x * np.log(np.maximum(x, SMALLEST)) / log_of_base("entropy_of_weights", base)
+    positive = np.maximum(x, SMALLEST)
+    if base == math.e:
+        return np.asarray(x * np.log(positive))
+    return np.asarray(x * (np.log2(positive) if base == 2 else np.log(positive) / log_of_base("entropy", base)))
 
 
 def cross_entropy(p: ArrayLike, q: ArrayLike, base: float = math.e) -> Array:
