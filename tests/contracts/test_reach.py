@@ -12,13 +12,14 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests import oracles
 
 import margin.foundations
 from margin import catalog
 from margin.notes import atlas, claims, experiments
-from margin.notes.claims.citations import resolve
+from margin.notes.claims.citations import Calls, resolve
 from margin.service.public_functions import render
 from margin.service.reach import product
 
@@ -119,6 +120,41 @@ def is_one_code(row):
 )
 def test_one_check_holds_both_forms_together(row):
     assert compares(row) or is_one_code(row), "no check compares the form as written with the one that runs"
+
+
+# Called by Numba and scikit-learn, whose sources are not read.
+BY_OTHERS = ("margin.core.cached_kernels.", "margin.core.jit_cache.", "margin.compiled.")
+BY_OTHERS += ("margin.core.estimator.Estimator._get_param_names",)
+
+
+FITTED = ["ridge", "gaussian-nb", "kmeans", "pca", "gaussian-mixture", "c45", "svc", "histogram-density"]
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_what_a_fit_runs_is_reached(name):
+    """The reach is found without running anything; a fit and its predictions must not run more than it says."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = (X[:, 0] > 0.1).astype(int)
+    model = catalog.create(name)
+
+    def use():
+        model.fit(X, y)
+        for method in ("predict", "predict_proba", "transform", "score_samples"):
+            if hasattr(model, method):
+                getattr(model, method)(X)
+
+    use()  # imports what it needs, which runs the bodies of modules and classes
+    with Calls() as calls:
+        use()
+    root = str(Path(margin.__file__).parent)
+    executed = set()
+    for code in calls.codes:
+        if code.co_filename.startswith(root):
+            module = Path(code.co_filename).relative_to(Path(root).parent).with_suffix("").as_posix().replace("/", ".")
+            executed.add(f"{module.removesuffix('.__init__')}.{code.co_qualname}")
+    known = executed & product().package.parts.keys()
+    assert len(known) >= 15
+    assert not {path for path in known - product().estimators[name] if not path.startswith(BY_OTHERS)}
 
 
 def test_public_functions_are_offered_by_their_packages():

@@ -22,7 +22,7 @@ class Base:
         return self._solve(X)
 
     def _solve(self, X):
-        raise NotImplementedError
+        return functions.from_above(X)
 
     def forgotten(self):
         return functions.only_forgotten()
@@ -38,6 +38,7 @@ class Model(Base):
         for group in (tables,):
             group.register(X)
         add(X)
+        super()._solve(X)
         return renamed(X), functions.by_module(X), imported_late(X), Circle().area() + np.unused(entropy)
 
     def plot(self):
@@ -47,6 +48,7 @@ class Model(Base):
 from small.deep import deepest
 
 def used(X): return deepest(X)
+def from_above(X): return X
 def by_module(X): return X
 def only_annotated(X): return X
 def only_forgotten(): return 1
@@ -106,6 +108,7 @@ def test_a_path_is_followed_through_imports_and_base_classes(package):
         "models.Model._solve",
         "functions.used",
         "functions.by_module",
+        "functions.from_above",
         "functions.default",
         "functions.RULES",
         "functions.in_table",

@@ -21,12 +21,14 @@ class Part:
     """One function, class, method or assigned name.
 
     ``names`` are chains such as ``("np", "linalg", "qr")`` that begin outside the part, ``attributes`` those of objects
-    that only a run knows, ``own`` those of ``self``, and ``bases`` the chains of a class's bases.
+    that only a run knows, ``own`` those of ``self``, ``above`` those of ``super()``, and ``bases`` the chains of a
+    class's bases.
     """
 
     names: set[tuple[str, ...]] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
+    above: set[str] = field(default_factory=set)
     imports: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     bases: tuple[tuple[str, ...], ...] = ()
     methods: tuple[str, ...] = ()
@@ -146,7 +148,7 @@ def _read_attribute(node: ast.Attribute, part: Part, local: set[str]) -> None:
     chain = _chain(node)
     if chain is None:
         if isinstance(node.value, ast.Call) and _chain(node.value.func) == ("super",):
-            part.own.add(node.attr)
+            part.above.add(node.attr)
             return
         part.attributes.update(_attributes(node))
     elif chain[0] in ("self", "cls"):

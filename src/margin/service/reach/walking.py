@@ -56,10 +56,12 @@ class Package:
         """A class of ours and the classes of ours that it inherits, nearest first."""
         return self._lineage[path]
 
-    def method(self, path: str, name: str) -> str | None:
-        """The part that ``path.name`` runs for a class, its own or the nearest inherited one."""
-        owners = (owner for owner in self.mro(path) if name in self.parts[owner].methods)
-        owner = next(owners, None)
+    def method(self, path: str, name: str, above: str | None = None) -> str | None:
+        """The part that ``path.name`` runs for a class, its own or the nearest inherited one; or the next one ``above``
+        a class that it inherits."""
+        line = self.mro(path)
+        line = line[line.index(above) + 1 :] if above in line else line
+        owner = next((owner for owner in line if name in self.parts[owner].methods), None)
         return None if owner is None else f"{owner}.{name}"
 
     def public_methods(self, path: str) -> list[str]:
@@ -169,7 +171,7 @@ class _Walk:
         self.pending = list(roots)
         self.asked: set[str] = set()  # attributes of any object
         self.offers: dict[str, list[str]] = {}  # methods of reached classes, functions of modules that are passed on
-        self.own: dict[str, set[str]] = {}  # attributes that a class asks of itself
+        self.own: dict[str, set[tuple[str, str | None]]] = {}  # what a class asks of itself, or of those above it
         self.classes: dict[str, list[str]] = {}  # reached classes below each class
         while self.pending:
             self._visit(self.pending.pop())
@@ -190,8 +192,8 @@ class _Walk:
         if part.is_class:
             self._enter_class(path, part)
         owner = path.rpartition(".")[0]
-        if part.own and owner in self.package.parts:
-            self._ask_own(owner, part.own)
+        if owner in self.package.parts:
+            self._ask_own(owner, {(name, None) for name in part.own} | {(name, owner) for name in part.above})
 
     def _visit_module(self, module: str) -> None:
         """A module that is passed on as an object: who has it may ask for its functions by name."""
@@ -206,23 +208,23 @@ class _Walk:
         for owner in package.mro(path):
             self.pending.append(owner)
             self.classes.setdefault(owner, []).append(path)
-            for name in self.own.get(owner, ()):
-                self._reach_method(path, name)
+            for name, above in self.own.get(owner, ()):
+                self._reach_method(path, name, above)
         for name in part.methods:
             if (name.startswith("__") and name.endswith("__")) or (outside and name in CALLED_BY_OTHERS):
                 self.pending.append(f"{path}.{name}")
             else:
                 self._offer(name, f"{path}.{name}")
 
-    def _ask_own(self, owner: str, names: Iterable[str]) -> None:
+    def _ask_own(self, owner: str, names: set[tuple[str, str | None]]) -> None:
         known = self.own.setdefault(owner, set())
-        for name in set(names) - known:
-            known.add(name)
+        for name, above in names - known:
+            known.add((name, above))
             for path in (owner, *self.classes.get(owner, ())):
-                self._reach_method(path, name)
+                self._reach_method(path, name, above)
 
-    def _reach_method(self, path: str, name: str) -> None:
-        method = self.package.method(path, name)
+    def _reach_method(self, path: str, name: str, above: str | None) -> None:
+        method = self.package.method(path, name, above)
         if method is not None:
             self.pending.append(method)
 
