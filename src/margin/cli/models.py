@@ -122,6 +122,8 @@ def parameters_as_table(parameters: list[dict[str, Any]]) -> Table:
 def _print_row(row: dict[str, Any]) -> None:
     console = result()
     console.print(f"[bold]{row['id']}[/bold]  {row['title']}", highlight=False)
+    if row["as_run"] and not row["used_by"]:
+        row = {**row, "used_by": "commands and public functions only"}
     shown = ("where", "statement", "equation", "numbers", "erratum", "as_written", "as_run", "used_by", "experiment")
     for name in (*shown, "verdict", "measured"):
         value = "; ".join(row[name]) if isinstance(row.get(name), tuple | list) else row.get(name)

@@ -100,6 +100,15 @@ def entropy_of_weights(weights: NDArray[Any], base: float = math.e) -> Array:
 
     .. math:: H = \frac1W \Bigl(W \log_b W - \sum_c w_c \log_b w_c\Bigr), \qquad W = \sum_c w_c
 
+    Parameters
+    ----------
+    weights : ndarray of shape (..., K)
+        Counts or other weights, the classes on the last axis.
+    base : float
+        Base of the logarithm: e for nats, 2 for bits.
+
+    Examples
+    --------
     >>> float(entropy_of_weights(np.array([3.0, 3.0, 3.0, 3.0]), base=2))
     2.0
     """
@@ -108,7 +117,15 @@ def entropy_of_weights(weights: NDArray[Any], base: float = math.e) -> Array:
 
 
 def total_surprise(weights: NDArray[Any], base: float = math.e) -> Array:
-    r"""Total weight times entropy, :math:`W \log_b W - \sum_c w_c \log_b w_c`, over the last axis."""
+    r"""Total weight times entropy, :math:`W \log_b W - \sum_c w_c \log_b w_c`.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (..., K)
+        Weights of at least 0, the classes on the last axis.
+    base : float
+        Base of the logarithm: e for nats, 2 for bits.
+    """
     return _x_log_x(weights.sum(axis=-1), base) - _x_log_x(weights, base).sum(axis=-1)
 
 
