@@ -1,0 +1,98 @@
+r"""The shortest least-squares solution when columns are dependent, exactly or nearly.
+
+A direction in which the columns, each of norm one, hardly move the fit, :math:`\sigma_i \le \mathrm{tol}\,\sigma_1`,
+is not learned from the rows but from their rounding: its coefficient is :math:`u_i^\top b/\sigma_i`, and a new row that
+leaves the dependence by as little as :math:`\sigma_i` is predicted anywhere. Such directions get no coefficient.
+
+Whether a column depends on others must not hang on its unit, so singular values are those of the scaled columns. Of the
+solutions that differ only in directions which are zero to rounding, the one that is shortest in the given units is
+taken, so that exactly dependent columns have the pseudo-inverse's solution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+
+__all__ = ["DEPENDENT", "MinimumNorm", "minimum_norm", "minimum_norm_from_gram"]
+
+#: Relative singular values of unit columns below which they count as dependent. Data seldom have more than six digits;
+#: scikit-learn's LinearRegression (from 1.9 on) takes the same number, R's lm takes 1e-7 of a column's own norm.
+DEPENDENT = 1e-6
+EPS = float(np.finfo(float).eps)
+
+
+class MinimumNorm(NamedTuple):
+    """The solution (p, q), and how many directions it has a part in."""
+
+    solution: np.ndarray
+    rank: int
+
+
+def minimum_norm(
+    A: np.ndarray, B: np.ndarray, *, tol: float = DEPENDENT, rows: int = 0, unit: np.ndarray | None = None
+) -> MinimumNorm:
+    """The X (p, q) with the least ||A X - B|| for ``A`` (m, p) and ``B`` (m, q), as above.
+
+    ``rows`` is the number of rows that ``A`` stands for, if it is a triangle made of more than its own; ``unit`` (p,)
+    is what the columns were divided by before, and then the length that counts is that of ``X / unit``.
+
+    >>> A = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
+    >>> minimum_norm(A, A @ [[5.0], [0.0]])
+    MinimumNorm(solution=array([[1.],
+           [2.]]), rank=1)
+    """
+    size = _powers(np.linalg.norm(A, axis=0))
+    U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
+    rounding = max(rows, *A.shape) * EPS
+    kept, seen = (s > max(level, rounding) * s.max(initial=0.0) for level in (tol, 0.0))
+    scaled = Vt[kept].T @ ((U[:, kept].T @ B) / s[kept][:, None])
+    if seen.sum() < A.shape[1]:
+        scaled = _shortest(scaled, Vt[seen].T, size if unit is None else size * (unit / unit.max(initial=0.0)))
+    return MinimumNorm(scaled / size[:, None], int(kept.sum()))
+
+
+def minimum_norm_from_gram(
+    S: np.ndarray, C: np.ndarray, *, tol: float = DEPENDENT, rounding: float = EPS
+) -> MinimumNorm:
+    r"""The same from :math:`S = A^\top A` (p, p) and :math:`C = A^\top B` (p, q), where only these are left.
+
+    Eigenvalues are squares of singular values: of those, half the digits are lost. ``rounding`` is the relative error
+    of the entries of S; eigenvalues below p times that are noise.
+
+    >>> minimum_norm_from_gram(np.array([[14.0, 28.0], [28.0, 56.0]]), np.array([[70.0], [140.0]])).solution.round(9)
+    array([[1.],
+           [2.]])
+    """
+    size = _powers(np.sqrt(np.maximum(S.diagonal(), 0.0)))
+    values, axes = np.linalg.eigh(S / size / size[:, None])
+    noise = len(S) * rounding
+    kept, seen = (values > max(level, noise) * values.max(initial=0.0) for level in (tol**2, 0.0))
+    scaled = axes[:, kept] @ ((axes[:, kept].T @ (C / size[:, None])) / values[kept][:, None])
+    if seen.sum() < len(S):
+        scaled = _shortest(scaled, axes[:, seen], size)
+    return MinimumNorm(scaled / size[:, None], int(kept.sum()))
+
+
+def _powers(norms: np.ndarray) -> np.ndarray:
+    """The power of two next above each norm, by which columns are divided without rounding; 1 where it is zero."""
+    return np.where(norms > 0, np.ldexp(1.0, np.clip(np.frexp(norms)[1], -1021, 1023)), 1.0)
+
+
+def _shortest(scaled: np.ndarray, seen: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """``scaled`` (p, q) plus the part in unseen directions that makes ``scaled / size`` shortest.
+
+    What is orthogonal to the unseen directions in those units is spanned by the ``seen`` ones (p, r) times ``size``.
+    """
+    size = size / size.max(initial=0.0)
+    if (size == 1.0).all() or not seen.shape[1]:
+        return scaled
+    # Rows from large to small, and columns by pivots: then each row keeps digits of its own, however small its size.
+    order = np.argsort(-size, kind="stable")
+    Q, _, _ = sl.qr((seen * size[:, None])[order], mode="economic", pivoting=True, check_finite=False)
+    shortest = np.empty_like(scaled)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shortest[order] = Q @ (Q.T @ (scaled / size[:, None])[order])
+    return shortest * size[:, None]
