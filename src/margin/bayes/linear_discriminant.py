@@ -22,6 +22,7 @@ from margin.core.number_range import finite_values, in_safe_units, require_squar
 from margin.core.parameters import attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.refusals import Unsupported
+from margin.foundations.linalg.minimum_norm import minimum_norm_from_gram
 
 __all__ = ["Directions", "LinearDiscriminantAnalysis", "directions_by_eigenvalues", "directions_by_svd"]
 
@@ -196,10 +197,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     ) -> tuple[np.ndarray, np.ndarray]:
         r"""The rule with :math:`\Sigma^{-1}\mu_c` by least squares, as a singular covariance allows."""
         assert within is not None
-        # In columns of deviation 1: what is a dependent column must not hang on the units of the others.
-        scale = np.sqrt(np.diag(within))
-        scale = np.where(scale > 0, scale, 1.0)
-        coef = np.linalg.lstsq(within / np.outer(scale, scale), (means / scale).T, rcond=None)[0].T / scale
+        coef = minimum_norm_from_gram(within, means.T).solution.T
         with np.errstate(divide="ignore"):
             return coef, np.log(priors) - 0.5 * np.einsum("cj,cj->c", coef, means)
 

@@ -58,7 +58,8 @@ def dual_weights(K: NDArray[Any], y: NDArray[Any], alpha: float, weights: NDArra
             raise np.linalg.LinAlgError
         solution = sla.cho_solve((factor, lower), right, check_finite=False)
     except np.linalg.LinAlgError:
-        solution = sla.lstsq(system(), right, check_finite=False)[0]
+        # Eigenvalues that the rounding of n sums could have made are not inverted.
+        solution = sla.lstsq(system(), right, cond=len(K) * np.finfo(np.float64).eps, check_finite=False)[0]
     return root * solution if y.ndim == 1 else root[:, None] * solution
 
 

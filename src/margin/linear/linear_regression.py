@@ -128,6 +128,11 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
         if self.coef_.ndim != 1:
             raise ValueError(f"LinearRegression: summary is for one target; got {len(self.coef_)}.")
         X, Y, weights, _ = self._rows(X, y, sample_weight, first=False)
+        if self.rank_ is not None and self.rank_ < X.shape[1] < X.shape[0]:
+            raise ValueError(
+                f"LinearRegression: summary: the columns of X are linearly dependent (rank {self.rank_} of "
+                f"{X.shape[1]} at tol={self.tol:g}), so single coefficients have no error bars."
+            )
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])]))
         return summarize_linear(
             self.coef_,

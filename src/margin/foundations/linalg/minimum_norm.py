@@ -5,8 +5,8 @@ is not learned from the rows but from their rounding: its coefficient is :math:`
 leaves the dependence by as little as :math:`\sigma_i` is predicted anywhere. Such directions get no coefficient.
 
 Whether a column depends on others must not hang on its unit, so singular values are those of the scaled columns. Of the
-solutions that differ only in directions which are zero to rounding, the one that is shortest in the given units is
-taken, so that exactly dependent columns have the pseudo-inverse's solution.
+solutions that differ only in those directions the one that is shortest in the given units is taken: exactly dependent
+columns have the pseudo-inverse's solution, and a column of tiny numbers that repeats another gets no huge coefficient.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = ["DEPENDENT", "MinimumNorm", "minimum_norm", "minimum_norm_from_gram"]
 #: Relative singular values of unit columns below which they count as dependent. Data seldom have more than six digits;
 #: scikit-learn's LinearRegression (from 1.9 on) takes the same number, R's lm takes 1e-7 of a column's own norm.
 DEPENDENT = 1e-6
+ALIKE = 1e-3  # sizes of columns, relative to the largest, that need no pivots
 EPS = float(np.finfo(float).eps)
 
 
@@ -46,11 +47,10 @@ def minimum_norm(
     """
     size = _powers(np.linalg.norm(A, axis=0))
     U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
-    rounding = max(rows, *A.shape) * EPS
-    kept, seen = (s > max(level, rounding) * s.max(initial=0.0) for level in (tol, 0.0))
+    kept = s > max(tol, max(rows, *A.shape) * EPS) * s.max(initial=0.0)
     scaled = Vt[kept].T @ ((U[:, kept].T @ B) / s[kept][:, None])
-    if seen.sum() < A.shape[1]:
-        scaled = _shortest(scaled, Vt[seen].T, size if unit is None else size * (unit / unit.max(initial=0.0)))
+    if kept.sum() < A.shape[1]:
+        scaled = _shortest(scaled, Vt[kept].T, size if unit is None else size * (unit / unit.max(initial=0.0)))
     return MinimumNorm(scaled / size[:, None], int(kept.sum()))
 
 
@@ -68,11 +68,10 @@ def minimum_norm_from_gram(
     """
     size = _powers(np.sqrt(np.maximum(S.diagonal(), 0.0)))
     values, axes = np.linalg.eigh(S / size / size[:, None])
-    noise = len(S) * rounding
-    kept, seen = (values > max(level, noise) * values.max(initial=0.0) for level in (tol**2, 0.0))
+    kept = values > max(tol**2, len(S) * rounding) * values.max(initial=0.0)
     scaled = axes[:, kept] @ ((axes[:, kept].T @ (C / size[:, None])) / values[kept][:, None])
-    if seen.sum() < len(S):
-        scaled = _shortest(scaled, axes[:, seen], size)
+    if kept.sum() < len(S):
+        scaled = _shortest(scaled, axes[:, kept], size)
     return MinimumNorm(scaled / size[:, None], int(kept.sum()))
 
 
@@ -81,17 +80,19 @@ def _powers(norms: np.ndarray) -> np.ndarray:
     return np.where(norms > 0, np.ldexp(1.0, np.clip(np.frexp(norms)[1], -1021, 1023)), 1.0)
 
 
-def _shortest(scaled: np.ndarray, seen: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """``scaled`` (p, q) plus the part in unseen directions that makes ``scaled / size`` shortest.
+def _shortest(scaled: np.ndarray, kept: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """``scaled`` (p, q) plus the part in directions left out that makes ``scaled / size`` shortest.
 
-    What is orthogonal to the unseen directions in those units is spanned by the ``seen`` ones (p, r) times ``size``.
+    What is orthogonal to these directions in those units is spanned by the ``kept`` ones (p, r) times ``size``.
     """
     size = size / size.max(initial=0.0)
-    if (size == 1.0).all() or not seen.shape[1]:
+    if (size == 1.0).all() or not kept.shape[1]:
         return scaled
     # Rows from large to small, and columns by pivots: then each row keeps digits of its own, however small its size.
+    # Pivots take longer, and where sizes differ by a few powers of two the digits are there without them.
     order = np.argsort(-size, kind="stable")
-    Q, _, _ = sl.qr((seen * size[:, None])[order], mode="economic", pivoting=True, check_finite=False)
+    pivoting = bool(size.min() < ALIKE)
+    Q = sl.qr((kept * size[:, None])[order], mode="economic", pivoting=pivoting, check_finite=False)[0]
     shortest = np.empty_like(scaled)
     with np.errstate(over="ignore", invalid="ignore"):
         shortest[order] = Q @ (Q.T @ (scaled / size[:, None])[order])
