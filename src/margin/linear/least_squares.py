@@ -118,14 +118,12 @@ def solve_dependent_moments(m: RegressionMoments, tol: float = DEPENDENT) -> Sol
     """Minimum-norm solution from moments alone, for chunks that are gone: the eigenvalues keep half the digits."""
     # A column far from zero has lost as many digits of its scatter as its mean has more than its deviations;
     # `moments` sums a second time before half of them are gone.
+    m = m.without_constants()
     scatter = m.xx.diagonal()
-    varying = varies(np.sqrt(np.maximum(scatter, 0.0)), m.mean_x, m.weight)
+    varying = scatter > 0
     far = (m.weight * m.mean_x[varying] ** 2 / scatter[varying]).max(initial=0.0)
     rounding = EPS * (1.0 + min(far, 1.0 / CANCELLATION))
-    both = np.outer(varying, varying)
-    coef, rank = minimum_norm_from_gram(
-        np.where(both, m.xx, 0.0), np.where(varying[:, None], m.xy, 0.0), tol=tol, rounding=rounding
-    )
+    coef, rank = minimum_norm_from_gram(m.xx, m.xy, tol=tol, rounding=rounding)
     rss = np.maximum(m.yy - (2 * coef * m.xy - coef * (m.xx @ coef)).sum(axis=0), 0.0)
     return Solution(coef, m.mean_y - m.mean_x @ coef, rank, rss)
 

@@ -16,12 +16,14 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sl
 
-__all__ = ["DEPENDENT", "MinimumNorm", "minimum_norm", "minimum_norm_from_gram"]
+__all__ = ["DEPENDENT", "MinimumNorm", "minimum_norm", "minimum_norm_from_gram", "row_space"]
 
 #: Relative singular values of unit columns below which they count as dependent. Data seldom have more than six digits;
 #: scikit-learn's LinearRegression (from 1.9 on) takes the same number, R's lm takes 1e-7 of a column's own norm.
 DEPENDENT = 1e-6
 ALIKE = 1e-3  # sizes of columns, relative to the largest, that need no pivots
+# Sizes below count as this: what rounding leaves of large columns must stay small beside small ones.
+SMALLEST = 1e-8
 EPS = float(np.finfo(float).eps)
 
 
@@ -45,13 +47,30 @@ def minimum_norm(
     MinimumNorm(solution=array([[1.],
            [2.]]), rank=1)
     """
-    size = _powers(np.linalg.norm(A, axis=0))
+    norms = np.linalg.norm(A, axis=0)
+    if not norms.all():  # exactly no coefficient, not one of rounding, for a column of zeros
+        live = norms > 0
+        part = minimum_norm(A[:, live], B, tol=tol, rows=max(rows, *A.shape), unit=None if unit is None else unit[live])
+        return MinimumNorm(_in_place(part.solution, live), part.rank)
+    size = _powers(norms)
     U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
     kept = s > max(tol, max(rows, *A.shape) * EPS) * s.max(initial=0.0)
     scaled = Vt[kept].T @ ((U[:, kept].T @ B) / s[kept][:, None])
     if kept.sum() < A.shape[1]:
         scaled = _shortest(scaled, Vt[kept].T, size if unit is None else size * (unit / unit.max(initial=0.0)))
     return MinimumNorm(scaled / size[:, None], int(kept.sum()))
+
+
+def row_space(A: np.ndarray, *, tol: float = DEPENDENT) -> np.ndarray:
+    """An orthonormal basis (p, r) of the coefficients that such a solution for ``A`` (m, p) may have.
+
+    >>> row_space(np.array([[1.0, 2.0], [2.0, 4.0]])).shape
+    (2, 1)
+    """
+    size = _powers(np.linalg.norm(A, axis=0))
+    _, s, Vt = np.linalg.svd(A / size, full_matrices=False)
+    kept = s > max(tol, max(A.shape) * EPS) * s.max(initial=0.0)
+    return _orthonormal(Vt[kept].T, size)
 
 
 def minimum_norm_from_gram(
@@ -66,13 +85,24 @@ def minimum_norm_from_gram(
     array([[1.],
            [2.]])
     """
-    size = _powers(np.sqrt(np.maximum(S.diagonal(), 0.0)))
+    live = S.diagonal() > 0
+    if not live.all():
+        part = minimum_norm_from_gram(S[np.ix_(live, live)], C[live], tol=tol, rounding=rounding)
+        return MinimumNorm(_in_place(part.solution, live), part.rank)
+    size = _powers(np.sqrt(S.diagonal()))
     values, axes = np.linalg.eigh(S / size / size[:, None])
     kept = values > max(tol**2, len(S) * rounding) * values.max(initial=0.0)
     scaled = axes[:, kept] @ ((axes[:, kept].T @ (C / size[:, None])) / values[kept][:, None])
     if kept.sum() < len(S):
         scaled = _shortest(scaled, axes[:, kept], size)
     return MinimumNorm(scaled / size[:, None], int(kept.sum()))
+
+
+def _in_place(part: np.ndarray, live: np.ndarray) -> np.ndarray:
+    """The rows of ``part`` where ``live``, zeros elsewhere."""
+    whole = np.zeros((len(live), part.shape[1]))
+    whole[live] = part
+    return whole
 
 
 def _powers(norms: np.ndarray) -> np.ndarray:
@@ -85,15 +115,21 @@ def _shortest(scaled: np.ndarray, kept: np.ndarray, size: np.ndarray) -> np.ndar
 
     What is orthogonal to these directions in those units is spanned by the ``kept`` ones (p, r) times ``size``.
     """
-    size = size / size.max(initial=0.0)
+    size = np.maximum(size / size.max(initial=0.0), SMALLEST)
     if (size == 1.0).all() or not kept.shape[1]:
         return scaled
+    Q = _orthonormal(kept, size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Q @ (Q.T @ (scaled / size[:, None])) * size[:, None]
+
+
+def _orthonormal(kept: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """A basis (p, r) of the ``kept`` directions times ``size``."""
+    size = np.maximum(size / size.max(initial=0.0), SMALLEST)
     # Rows from large to small, and columns by pivots: then each row keeps digits of its own, however small its size.
     # Pivots take longer, and where sizes differ by a few powers of two the digits are there without them.
     order = np.argsort(-size, kind="stable")
-    pivoting = bool(size.min() < ALIKE)
-    Q = sl.qr((kept * size[:, None])[order], mode="economic", pivoting=pivoting, check_finite=False)[0]
-    shortest = np.empty_like(scaled)
-    with np.errstate(over="ignore", invalid="ignore"):
-        shortest[order] = Q @ (Q.T @ (scaled / size[:, None])[order])
-    return shortest * size[:, None]
+    pivoting = bool(size.min(initial=1.0) < ALIKE)
+    Q = np.empty_like(kept)
+    Q[order] = sl.qr((kept * size[:, None])[order], mode="economic", pivoting=pivoting, check_finite=False)[0]
+    return Q
