@@ -14,7 +14,7 @@ __all__ = ["StandardColumns"]
 CONSTANT = 1e-12
 
 
-class StandardColumns(StandardScaler):  # type: ignore[misc]  # scikit-learn has no types
+class StandardColumns(StandardScaler):
     """scikit-learn's ``StandardScaler``, except that a column which is constant in training stays zero ever after.
 
     Nothing was learned about such a column. If it moves later, a number in its own unit, perhaps of a million, would

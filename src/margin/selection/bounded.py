@@ -23,7 +23,7 @@ __all__ = ["MARGIN", "MARGIN_IN_TIME", "BoundedPipeline", "bounded_prediction"]
 MARGIN, MARGIN_IN_TIME = 1.0, 12**0.5  # standard deviations of the training targets, as above
 
 
-class BoundedPipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no types
+class BoundedPipeline(Pipeline):
     """A ``Pipeline`` that ends in a regressor and predicts within the range of the training targets and ``margin``
     times their standard deviation beyond it; ``set_params(margin=np.inf)`` bounds nothing.
 
