@@ -32,9 +32,7 @@ def unsteady(trials: Iterable[Trial], metric: Metric, baseline: str) -> dict[str
 def _reason(trials: list[Trial], metric: Metric, constant: float) -> str:
     worst = max(trials, key=lambda trial: trial.excess)
     if worst.excess > FARTHEST:
-        return (
-            f"in fold {worst.fold + 1} it went {worst.excess:.2g} times the range of the training targets beyond it"
-        )
+        return f"in fold {worst.fold + 1} it went {worst.excess:.2g} times the range of the training targets beyond it"
     scores = [t.scores[metric.name] for t in trials if t.stage == FOLD]
     if metric.greater_is_better or len(scores) < 2 or min(scores) < 0:
         return ""
