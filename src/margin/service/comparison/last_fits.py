@@ -23,10 +23,10 @@ from margin.store.models import library_versions, save
 
 __all__ = ["finish_in_time", "finishing_seconds"]
 
-#: Of a budget, what is left to whoever writes the report; of what remains, what a last fit may be expected to take.
-FOR_THE_REPORT, AFFORDABLE = 0.06, 0.8
+FOR_THE_REPORT = 0.06  # of a budget, what is left to whoever writes the report
 #: What the last fit may take, as part of the budget, even if none is left: a worse model to save a second helps nobody.
 OVERRUN = 0.05
+HASTE = 2.0  # on a busy machine a fit may take so many times what was expected
 NO_MATTER = 1.0  # seconds by which the last fits of a better model may take longer than the quickest ones
 
 
@@ -46,26 +46,23 @@ def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: t
 
 
 def finishing_seconds(comparison: Comparison, standing: Standing) -> float:
-    """About how long the last fits of a model take, side by side, by what its folds took."""
-    held_out = len(comparison.plan.held_out)
+    """About how long the last fit of a model takes, by what its folds took; the held-out rows judge it if time is left."""
     rows = len(comparison.y) / max(standing.n_train, 1)
-    judging = held_out * standing.predict_seconds / max(len(comparison.plan.folds[0][1]), 1)
-    return last_fits_seconds(standing.fit_seconds, rows, comparison.n_jobs, judged=held_out > 0) + judging
+    return last_fits_seconds(standing.fit_seconds, rows, comparison.n_jobs, judged=False)
 
 
 def _affordable(budget: Budget) -> float:
-    """Seconds that the last fits may be expected to take."""
-    return AFFORDABLE * budget.left(FOR_THE_REPORT) if _in_time(budget) else _deadline(budget) - budget.clock()
+    """Seconds that the last fit may be expected to take: what is left, and a little in any case."""
+    return max(budget.left(FOR_THE_REPORT), 0.0) + _in_any_case(budget)
 
 
 def _deadline(budget: Budget) -> float:
-    """When the last fits must be done: in time for the report, or, where hardly any is left, a little after the end."""
-    return budget.deadline(FOR_THE_REPORT) if _in_time(budget) else budget.deadline(-OVERRUN) + START_SECONDS
+    """When the last fits must be done: on a busy machine one may take longer than it was expected to."""
+    return max(budget.deadline(FOR_THE_REPORT), budget.clock()) + HASTE * _in_any_case(budget)
 
 
-def _in_time(budget: Budget) -> bool:
-    """Whether more is left than a quick leader may take beyond the budget."""
-    return AFFORDABLE * budget.left(FOR_THE_REPORT) >= START_SECONDS + OVERRUN * budget.seconds
+def _in_any_case(budget: Budget) -> float:
+    return START_SECONDS + OVERRUN * budget.seconds
 
 
 def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
