@@ -393,7 +393,11 @@ def test_another_metric_needs_no_new_fit_and_another_winner_is_judged_anew(tmp_p
         measured.of_outputs({"predict": said.predicted[np.isin(rows, test)]}, second.y[test], second.classes)
         for _, test in second.plan.folds
     ]
-    assert np.mean(by_fold) == pytest.approx(second.standings[0].mean)
+    own, baseline = (next(s for s in second.standings if s.model == m) for m in (second.winner, "baseline"))
+    assert np.mean(by_fold) == pytest.approx(own.mean)
+    every = np.full(len(second.y), "yes")
+    constant = [measured.of_outputs({"predict": every[t]}, second.y[t], second.classes) for _, t in second.plan.folds]
+    assert baseline.mean == pytest.approx(np.mean(constant)), "the best guess by this metric, not by the first"
     assert second.held_out_uses == len({first.winner, second.winner})
 
 

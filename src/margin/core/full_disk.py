@@ -1,4 +1,4 @@
-"""A disk that is full for a moment: write again a little later; if it stays full, that is nobody's fault but the disk's.
+"""A disk that is full for a moment: write again a little later; if it stays full, that is the disk's fault alone.
 
 Whoever catches every exception of a model must let this one through: it says nothing about the model.
 """
@@ -29,7 +29,7 @@ def is_full_disk(error: BaseException) -> bool:
 def until_written(
     write: Callable[[], T], waits: Sequence[float] = WAITS, wait: Callable[[float], None] = time.sleep
 ) -> T:
-    """What ``write`` returns; where the disk is full it is called again after each of ``waits``, then the error stays."""
+    """What ``write`` returns; on a full disk it is called again after each of ``waits``, then the error stays."""
     for seconds in waits:
         try:
             return write()

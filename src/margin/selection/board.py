@@ -59,9 +59,9 @@ def board(
 ) -> list[Standing]:
     """The standings, best first: models with all folds or enough, those with one, then cut, failed and left out ones.
 
-    Who has some folds but not all, because time ended, stands where they put it beside the best of the others on the same
-    folds, unless they are too few to say so. ``mixed`` ranks all of them by their means: for a board that still grows. Intervals end at the least
-    and the largest value of the metric: no accuracy is above 1.
+    Who has some folds but not all, because time ended, stands where they put it beside the best of the others on the
+    same folds, unless they are too few to say so. ``mixed`` ranks all of them by their means: for a board that still
+    grows. Intervals end at the least and the largest value of the metric: no accuracy is above 1.
     """
     cut, left_out = cut or {}, left_out or {}
     by_model: dict[str, list[Trial]] = {}

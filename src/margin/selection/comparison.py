@@ -23,8 +23,8 @@ Workers = InProcess | WorkerPool
 
 #: Parts of a budget that are kept for the winner's last fits: as long as its cost is not known, at least, and at most.
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.25, 0.1, 0.4
-#: Parts of a budget, the most one trial may take: on a part of the rows, on all of them, and on all of them for the model
-#: that leads. The last fits see more rows than a fold: what a fold may take fits into what may be kept.
+#: Parts of a budget, the most one trial may take: on a part of the rows, on all of them, and on all of them for the
+#: model that leads. The last fits see more rows than a fold: what a fold may take fits into what may be kept.
 LONGEST_ON_A_PART, LONGEST, LONGEST_OF_THE_BEST = 1 / 12, 1 / 8, 1 / 5
 #: Time is kept for so many times what the last fits of so many leaders would take: dearer blends make way for them.
 LEADERS, CAUTION = 2, 1.25

@@ -129,8 +129,8 @@ class FoldQueue:
     ``trials`` is the list that grows as results come in. What it holds already is passed over; so are models in
     ``given_up`` and those that have failed, which would fail again. ``order``, where given, says which models promise
     most, best first, and that decides instead of the cost. A trial may take ``limit()`` seconds, or those of
-    ``limit_of_best()``, a model and its seconds, and one whose model is known to take longer is not begun. At ``deadline()``
-    (of ``time.monotonic``) what still runs is ended.
+    ``limit_of_best()``, a model and its seconds, and one whose model is known to take longer is not begun. At
+    ``deadline()`` (of ``time.monotonic``) what still runs is ended.
     """
 
     def __init__(

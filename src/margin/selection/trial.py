@@ -66,8 +66,8 @@ class Task:
     """A trial to be run: which model on which rows.
 
     It is given up after ``limit`` seconds of work (:class:`WorkClock`), fitting and predicting, and at ``deadline`` (of
-    ``time.monotonic``) however long importing and compiling took. ``keep``, if given, is called with the fitted model; what it says is the
-    note.
+    ``time.monotonic``) however long importing and compiling took. ``keep``, if given, is called with the fitted model;
+    what it says is the note.
     """
 
     model: str
@@ -125,7 +125,7 @@ def run_trial(
     begin: Callable[[], None] = lambda: None,
     prepared: PreparedColumns | None = None,
 ) -> tuple[Trial, Output | None]:
-    """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end; a full disk ends it.
+    """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end; a full disk does.
 
     ``begin`` is called when the model is made, which imports what it needs, and its fit begins. ``prepared`` keeps
     prepared columns for the models that come later; what preparing cost counts for each of them.

@@ -1,7 +1,6 @@
-"""Seconds of work: what a fit costs, whatever else the machine does and however long its libraries took to load.
+"""Seconds of work: what a fit costs, whatever else the machine does.
 
-A budget is spent by the wall clock, but who is worth its cost must not depend on who shares the processor, and the
-first fit of a class in a process loads compiled code that no later fit waits for.
+A budget is spent by the wall clock, but who is worth its cost must not depend on who shares the processor.
 """
 
 from __future__ import annotations
@@ -9,23 +8,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from margin.core.watching import watch
-from margin.selection.outputs import output_of
-
-if TYPE_CHECKING:
-    from margin.selection.trial import Candidate, TrialData
-
-__all__ = ["WorkClock", "compile_seconds", "few_rows", "seconds_worked", "warm_up"]
-
-#: Rows of the fit that only loads what a class needs, about so many in all and at least so many of each class.
-FEW_ROWS, FEW_OF_A_CLASS = 48, 3
+__all__ = ["WorkClock", "compile_seconds", "seconds_worked"]
 
 
 def compile_seconds() -> tuple[float, bool]:
@@ -71,28 +56,3 @@ class WorkClock:
 
 #: The clock of this process.
 seconds_worked = WorkClock()
-
-
-def warm_up(candidate: Candidate, data: TrialData, train: np.ndarray) -> None:
-    """Fit and ask the model once with a few rows, so that the fit that is timed finds everything loaded.
-
-    One iteration does. Whatever goes wrong on so few rows says nothing: the trial itself will tell.
-    """
-    rows = few_rows(train, data.y, len(data.classes))
-    with suppress(Exception), warnings.catch_warnings(), watch(lambda _, record: True):
-        warnings.simplefilter("ignore")
-        X: Any = data.X.iloc[rows] if hasattr(data.X, "iloc") else data.X[rows]
-        output_of(candidate.make().fit(X, data.y[rows]), X, data.classes)
-
-
-def few_rows(train: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
-    """The first of the rows ``train``, or the first of every class.
-
-    >>> few_rows(np.arange(9), np.array([0, 0, 0, 0, 0, 0, 0, 0, 1]), 2)
-    array([0, 1, 2, 3, 4, 5, 6, 7, 8])
-    """
-    if not n_classes:
-        return train[:FEW_ROWS]
-    _, codes = np.unique(y[train], return_inverse=True)
-    each = max(FEW_OF_A_CLASS, FEW_ROWS // n_classes)
-    return np.sort(np.concatenate([train[codes == code][:each] for code in range(codes.max() + 1)]))

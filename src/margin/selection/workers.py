@@ -22,7 +22,8 @@ from margin.core.threads import available
 from margin.selection.outputs import Output
 from margin.selection.prepared import PreparedColumns
 from margin.selection.trial import FOLD, SCREEN, Candidate, Task, Trial, TrialData, blank_trial, run_trial
-from margin.selection.work_clock import compile_seconds, seconds_worked, warm_up
+from margin.selection.warm_up import warm_up
+from margin.selection.work_clock import compile_seconds, seconds_worked
 
 __all__ = ["InProcess", "NextTask", "Result", "WorkerPool", "end_process"]
 
@@ -207,7 +208,7 @@ def _work(pipe: Any) -> None:
             candidate, task = pickle.loads(pipe.recv_bytes())
             reports.prepare()
             if _decides_by_cost(task) and candidate.name not in warm:
-                warm_up(candidate, data, task.train)
+                warm_up(candidate, data, task.train, prepared)
             warm.add(candidate.name)
             reports.end_with(_outcome(candidate, data, task, reports.begin, prepared))
 

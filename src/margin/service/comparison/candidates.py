@@ -14,6 +14,7 @@ from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings, search_space
 from margin.metrics import Metric
 from margin.selection import Candidate, FoldPlan
+from margin.selection.chance import guess_text, make_guess
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.comparison.rows import BoardRow, Preparations, board_rows
@@ -27,8 +28,10 @@ BASELINE = "baseline"
 INNER_FOLDS = 3
 
 
-def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
-    """The catalog's models for the task, and those left out with the reason.
+def candidates_for(
+    opened: OpenedData, request: ComparisonRequest, metric: Metric
+) -> tuple[list[Candidate], dict[str, str]]:
+    """The best guess by ``metric``, the catalog's models for the task, and those left out with the reason.
 
     ``request.models`` picks some, and what is picked is tried however many rows there are.
     """
@@ -56,7 +59,8 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
         make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
         settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
         candidates.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
-    return [Candidate(BASELINE, partial(_make_baseline, source.task)), *candidates], left_out
+    baseline = Candidate(BASELINE, partial(make_guess, source.task, metric, request.seed), guess_text(metric))
+    return [baseline, *candidates], left_out
 
 
 def tuned_candidate(
@@ -166,10 +170,3 @@ def _make_tuned(
     digest = hashlib.blake2b(search_key + np.ascontiguousarray(rows).tobytes(), digest_size=12).hexdigest()
     inner = plan.within(rows, INNER_FOLDS, seed)
     return TunedModel(model, nested, metric, inner, n_settings, seed, folder / f"{digest}.jsonl")
-
-
-def _make_baseline(task: str) -> Any:
-    """What any model must beat: the most frequent class, or the mean."""
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-
-    return DummyClassifier(strategy="prior") if task == "classification" else DummyRegressor()

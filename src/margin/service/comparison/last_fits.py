@@ -46,7 +46,7 @@ def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: t
 
 
 def finishing_seconds(comparison: Comparison, standing: Standing) -> float:
-    """About how long the last fit of a model takes, by what its folds took; the held-out rows judge it if time is left."""
+    """About how long the last fit takes, by what the folds took; held-out rows judge it if time is left."""
     rows = len(comparison.y) / max(standing.n_train, 1)
     return last_fits_seconds(standing.fit_seconds, rows, comparison.n_jobs, judged=False)
 

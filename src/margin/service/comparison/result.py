@@ -13,10 +13,13 @@ from margin.metrics import Metric
 from margin.runs import Run
 from margin.runs.temporary import temporary_folder
 from margin.selection import Candidate, FoldPlan, LearningCurve, Output, Standing, Trial, board, in_words
+from margin.selection.chance import chance_score
+from margin.selection.diagnosis import rows_in_words
 from margin.selection.outputs import joined
 from margin.selection.schedule import seconds_left
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
 from margin.service.comparison.candidates import BASELINE
+from margin.service.comparison.caveats import cut_short, nothing_learned
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.folder import ComparisonFolder
 from margin.service.comparison.request import ComparisonRequest
@@ -97,7 +100,7 @@ class Comparison:
 
     @property
     def eligible(self) -> list[str]:
-        """Models that can win, best first: all but the baseline and those passed over, with all folds before with some.
+        """Models that can win, in the order of the board: all but the baseline and those passed over.
 
         Where time did not suffice for a single fold, those that were tried on a part of the rows.
         """
@@ -189,10 +192,38 @@ class Comparison:
 
     @property
     def diagnosis(self) -> str:
-        """Whether the winner underfits or overfits and whether more rows would help, as a sentence."""
+        """Whether the winner underfits or overfits and whether more rows would help, as a sentence.
+
+        Where it is no better than a guess there is no fit to speak of, and only the rows are.
+        """
         curve = self.curve
-        baseline = next((s.mean for s in self.standings if s.model == BASELINE and s.status == "ranked"), None)
-        return "" if curve is None or baseline is None else in_words(curve, baseline)
+        if curve is None:
+            return ""
+        if nothing_learned(self):
+            return rows_in_words(curve)
+        return in_words(curve, *(self._chance_along(curve, on) for on in ("test", "train")))
+
+    def _chance_along(self, curve: LearningCurve, on: str) -> float:
+        """What the best guess has on the test or the training rows of the curve's last points, mean over its folds."""
+        size, scores = int(curve.sizes[-1]), []
+        for fold, (train, test) in enumerate(self.plan.folds[: curve.train.shape[1]]):
+            part = train if size >= len(train) else self.plan.part(train, size, seed=fold)
+            scores.append(chance_score(self.metric, self.y, part, test if on == "test" else part, self.classes))
+        return float(np.mean(scores))
+
+    @property
+    def held_out_chance(self) -> float | None:
+        """What the best guess without a look at a column has on the held-out rows; None without them."""
+        if not len(self.plan.held_out):
+            return None
+        rows = self.plan.development, self.plan.held_out
+        value = chance_score(self.metric, self.y, *rows, self.classes)
+        return value if value == value else None
+
+    @property
+    def cut_short(self) -> str:
+        """What time left out, as a sentence; empty where every model had all folds."""
+        return cut_short(self)
 
     # How it was made
 

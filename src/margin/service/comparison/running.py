@@ -102,7 +102,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
             f" {seconds_text(comparison.budget)};"
             " --budget 10m gives it more time, --budget none all it takes."
         )
-    comparison.candidates, comparison.left_out = candidates_for(opened, request)
+    comparison.candidates, comparison.left_out = candidates_for(opened, request, decides)
     _take_up(comparison, identity, facts)
     return comparison
 
