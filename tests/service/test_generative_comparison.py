@@ -294,6 +294,32 @@ def test_every_model_has_its_share_of_the_time_left():
     assert TimeShares(None).left == float("inf")
 
 
+def test_time_counts_from_the_start_of_the_command():
+    budget = TimeShares(60.0, started=10.0, clock=lambda: 25.0)
+    assert budget.left == 45.0
+    assert budget.share(4, reserved=5.0) == 10.0
+
+
+def test_a_density_that_would_outlast_the_budget_is_not_begun(monkeypatch):
+    names, asked = ["histogram-density", "gaussian-mixture"], []
+    real = generative.measuring.seconds_for_rows
+
+    def dear(ask, n_rows):
+        asked.append(n_rows)
+        return 1e6 if len(asked) == 1 else real(ask, n_rows)  # the mixture comes first
+
+    monkeypatch.setattr(generative.measuring, "seconds_for_rows", dear)
+    found = margin.compare(table(), generative=True, models=names, budget="60s")
+    assert asked == [100, 100]
+    assert found.winner == "histogram-density"
+    cut = next(s for s in found.standings if s.model == "gaussian-mixture")
+    assert cut.status != "failed"
+    assert cut.error.startswith("its density of 100 rows would take about 277.8 h, more than its part of 60 s")
+    free = margin.compare(table(), generative=True, models=names)
+    assert len(asked) == 2, "without a budget nothing is asked twice"
+    assert free.winner == "gaussian-mixture"
+
+
 def test_labels_that_hardly_repeat_and_columns_that_are_mostly_missing_are_left_out():
     frame = table(200).assign(ticket=[f"t{i // 2}" if i < 120 else f"u{i}" for i in range(200)], deck="a")
     frame.loc[:149, "deck"] = None

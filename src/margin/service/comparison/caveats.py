@@ -15,7 +15,7 @@ from margin.service.comparison.candidates import BASELINE
 if TYPE_CHECKING:
     from margin.service.comparison.result import Comparison
 
-__all__ = ["ahead_when_cut", "beyond_the_interval", "cut_short", "nothing_learned"]
+__all__ = ["ahead_when_cut", "beyond_the_interval", "cut_short", "hardly_told_apart", "nothing_learned"]
 
 
 def nothing_learned(comparison: Comparison) -> str:
@@ -23,10 +23,10 @@ def nothing_learned(comparison: Comparison) -> str:
     baseline = next((s for s in comparison.standings if s.model == BASELINE), None)
     if baseline is None or not comparison.winner:
         return ""
-    if baseline.tied:
+    gains = _gains(comparison, comparison.winner, BASELINE)
+    if baseline.tied and gains and min(gains) <= 0:
         return "≈ the baseline is not distinguishable from the best either: nothing was found to learn."
-    gain = _gain(comparison, comparison.winner, BASELINE)
-    if gain is None or gain > 0:
+    if not gains or np.mean(gains) > 0:
         return ""
     return (
         f"The baseline, which looks at no column, is as good as {comparison.winner} on the same rows:"
@@ -43,7 +43,7 @@ def cut_short(comparison: Comparison) -> str:
     untried = [s for s in cut if not s.n_train]
     counts = {
         "tried on a part of the rows": len(cut) - len(untried),
-        "not tried": len(untried),
+        "without a score": len(untried),
         "on some of the folds": sum(s.status == "partial" for s in rows),
     }
     if not any(counts.values()):
@@ -59,21 +59,28 @@ def cut_short(comparison: Comparison) -> str:
 def ahead_when_cut(comparison: Comparison) -> list[str]:
     """Models that had a better score than the winner on the same part of the rows, but no time for a fold."""
     cut = [s.model for s in comparison.standings if s.status == "cut" and s.model != BASELINE]
-    return [model for model in cut if (_gain(comparison, model, comparison.winner) or 0.0) > 0]
+    return [model for model in cut if sum(_gains(comparison, model, comparison.winner)) > 0]
 
 
-def _gain(comparison: Comparison, model: str, other: str) -> float | None:
-    """By how much a model is better than another on the rows that both were tried on; None if there are none.
+def hardly_told_apart(comparison: Comparison) -> str:
+    """That the baseline is behind the winner in every fold, but too few or too different folds say so; or empty."""
+    tied = any(s.tied for s in comparison.standings if s.model == BASELINE)
+    gains = _gains(comparison, comparison.winner, BASELINE) if tied else []
+    if not gains or min(gains) <= 0:
+        return ""
+    return f"≈ the baseline is behind in each fold, but {len(gains)} that differ so much could do that by chance."
+
+
+def _gains(comparison: Comparison, model: str, other: str) -> list[float]:
+    """By how much a model is better than another on the rows that both were tried on; empty if there are none.
 
     Folds say it if both have some in common, otherwise the largest part of the rows.
     """
     both = [_scores(comparison, name) for name in (model, other)]
     common = set(both[0]) & set(both[1])
     keys = [key for key in common if key[0] == FOLD] or sorted(common, key=lambda key: key[2])[-1:]
-    if not keys:
-        return None
-    gains = [both[0][key] - both[1][key] for key in keys]
-    return float(np.mean(gains)) * (1 if comparison.metric.greater_is_better else -1)
+    sign = 1 if comparison.metric.greater_is_better else -1
+    return [sign * (both[0][key] - both[1][key]) for key in sorted(keys)]
 
 
 def _scores(comparison: Comparison, model: str) -> dict[tuple[str, int, int], float]:

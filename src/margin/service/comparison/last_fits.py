@@ -26,7 +26,7 @@ __all__ = ["finish_in_time", "finishing_seconds"]
 FOR_THE_REPORT = 0.06  # of a budget, what is left to whoever writes the report
 #: What the last fit may take, as part of the budget, even if none is left: a worse model to save a second helps nobody.
 OVERRUN = 0.05
-HASTE = 2.0  # on a busy machine a fit may take so many times what was expected
+MUCH_MORE = 4.0  # a last fit that takes so many times what was expected will take who knows how long
 NO_MATTER = 1.0  # seconds by which the last fits of a better model may take longer than the quickest ones
 
 
@@ -56,9 +56,12 @@ def _affordable(budget: Budget) -> float:
     return max(budget.left(FOR_THE_REPORT), 0.0) + _in_any_case(budget)
 
 
-def _deadline(budget: Budget) -> float:
-    """When the last fits must be done: on a busy machine one may take longer than it was expected to."""
-    return max(budget.deadline(FOR_THE_REPORT), budget.clock()) + HASTE * _in_any_case(budget)
+def _limit(comparison: Comparison, model: str) -> float:
+    """Seconds of work after which a last fit is given up: many times what it was expected to take.
+
+    That is no matter of the clock: on a busy machine the same model must win.
+    """
+    return MUCH_MORE * finishing_seconds(comparison, next(s for s in comparison.standings if s.model == model))
 
 
 def _in_any_case(budget: Budget) -> float:
@@ -97,12 +100,13 @@ def _fit(
     run.forget_fit()
     run.update(winner=_facts(winner, finished=False), status="running", versions=library_versions())
     # The only one left is fitted even if that takes longer: it is the cheapest of all.
-    deadline = _deadline(budget) if len(comparison.eligible) > 1 else None
+    limit = _limit(comparison, winner.name) if len(comparison.eligible) > 1 else None
     everything, nothing = np.arange(len(comparison.y)), np.arange(0)
     data_hash = str(run.manifest["identity"].get("data_hash", ""))
-    tasks = [Task(winner.name, -1, everything, nothing, LAST, deadline=deadline, keep=_keep(run.model_path, data_hash))]
+    tasks = [Task(winner.name, -1, everything, nothing, LAST, limit, keep=_keep(run.model_path, data_hash))]
     if len(plan.held_out) and not is_judged(comparison, winner):
         keep = _keep(comparison.kept.judged_path, data_hash)
+        deadline = max(budget.deadline(FOR_THE_REPORT), budget.clock() + _in_any_case(budget))
         tasks.append(Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT, deadline=deadline, keep=keep))
     judging = f" and judged on {len(plan.held_out):,} rows held out" if len(tasks) > 1 else ""
     announce(comparison, f"{winner.name} is fitted on all rows{judging}", watch)
@@ -123,7 +127,7 @@ def _settled(comparison: Comparison, winner: Candidate, by_stage: dict[str, Tria
         comparison.given_up[winner.name] = f"failed on all rows: {failed}"
         return False
     if last is None or last.late:
-        comparison.passed_over[winner.name] = "its last fit was not done when the budget ended"
+        comparison.passed_over[winner.name] = f"its last fit {'was not done' if last is None else last.error}"
         return False
     if judgement is not None and judgement.late:
         comparison.remarks.append("The budget ended before the held-out rows had judged the winner.")

@@ -170,6 +170,18 @@ class Comparison:
     @property
     def curve(self) -> LearningCurve | None:
         """The winner's scores by number of training rows."""
+        name, by_fold = self.metric.name, self._curve_trials
+        if not by_fold:
+            return None
+        train, validation = (
+            np.array([[getattr(t, part)[name] for t in trials] for trials in by_fold]).T
+            for part in ("train_scores", "scores")
+        )
+        return LearningCurve(name, np.array([t.n_train for t in by_fold[0]]), train, validation)
+
+    @property
+    def _curve_trials(self) -> list[list[Trial]]:
+        """The points of the winner's learning curve, growing, in each of the folds that have all; none in one fold."""
         name, winner = self.metric.name, self.winning_candidate
         own = (
             ()
@@ -182,13 +194,7 @@ class Comparison:
             by_fold.setdefault(trial.fold, []).append(trial)
         longest = max((len(trials) for trials in by_fold.values()), default=0)
         complete_folds = [trials for trials in by_fold.values() if len(trials) == longest]
-        if longest < 2 or len(complete_folds) < 2:
-            return None
-        train, validation = (
-            np.array([[getattr(t, part)[name] for t in trials] for trials in complete_folds]).T
-            for part in ("train_scores", "scores")
-        )
-        return LearningCurve(name, np.array([t.n_train for t in complete_folds[0]]), train, validation)
+        return complete_folds if longest > 1 and len(complete_folds) > 1 else []
 
     @property
     def diagnosis(self) -> str:
@@ -201,15 +207,17 @@ class Comparison:
             return ""
         if nothing_learned(self):
             return rows_in_words(curve)
-        return in_words(curve, *(self._chance_along(curve, on) for on in ("test", "train")))
+        return in_words(curve, *self._chance_at_the_end_of_the_curve())
 
-    def _chance_along(self, curve: LearningCurve, on: str) -> float:
-        """What the best guess has on the test or the training rows of the curve's last points, mean over its folds."""
-        size, scores = int(curve.sizes[-1]), []
-        for fold, (train, test) in enumerate(self.plan.folds[: curve.train.shape[1]]):
-            part = train if size >= len(train) else self.plan.part(train, size, seed=fold)
-            scores.append(chance_score(self.metric, self.y, part, test if on == "test" else part, self.classes))
-        return float(np.mean(scores))
+    def _chance_at_the_end_of_the_curve(self) -> tuple[float, float]:
+        """What the best guess has on the test and on the training rows of the curve's last points, means over folds."""
+        scores = []
+        for last in (trials[-1] for trials in self._curve_trials):
+            train, test = self.plan.folds[last.fold]
+            part = train if last.n_train >= len(train) else self.plan.part(train, last.n_train, seed=last.fold)
+            scores.append([chance_score(self.metric, self.y, part, rows, self.classes) for rows in (test, part)])
+        on_test, on_training = np.mean(scores, axis=0).tolist()
+        return on_test, on_training
 
     @property
     def held_out_chance(self) -> float | None:

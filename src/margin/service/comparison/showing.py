@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from margin.selection import Standing
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import BASELINE
-from margin.service.comparison.caveats import beyond_the_interval, nothing_learned
+from margin.service.comparison.caveats import beyond_the_interval, hardly_told_apart, nothing_learned
 from margin.service.comparison.one_model import untried
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def verdict(comparison: Comparison) -> list[str]:
     if tied:
         named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
         remarks.append(f"≈ not distinguishable from the best: {named}.")
-    remarks += [nothing_learned(comparison)] if nothing_learned(comparison) else []
+    remarks += [said for said in (nothing_learned(comparison), hardly_told_apart(comparison)) if said]
     own = next(s for s in standings if s.model == winner)
     if own.status == "cut":
         remarks.append(_without_folds(comparison, own))

@@ -4,13 +4,43 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from margin.core.records import Record
 from margin.core.watching import Watcher, watch
 
-__all__ = ["Deadline", "TimeShares", "ended_by"]
+__all__ = ["Deadline", "TimeShares", "TooDear", "ended_by", "seconds_for_rows"]
+
+#: Of a model's share, what its fit may take: the rest is for asking it.
+FIT_PART = 0.75
+#: Rows by which is found what asking about many would take.
+PROBES = (16, 64)
+
+
+class TooDear(Exception):
+    """A model whose answers would outlast the budget, with the reason; it has not failed."""
+
+
+def seconds_for_rows(ask: Callable[[int], Any], n_rows: int, clock: Callable[[], float] = time.perf_counter) -> float:
+    """About what ``ask(n_rows)`` would take, by what it takes for few rows: so much at once, and so much for each.
+
+    >>> now = [0.0]
+    >>> def ask(n):
+    ...     now[0] += 2.0 + 0.01 * n
+    >>> round(seconds_for_rows(ask, 1000, lambda: now[0]), 6)
+    12.0
+    """
+    sizes = [min(size, n_rows) for size in PROBES]
+    ask(sizes[0])  # loads what it needs
+    seconds = []
+    for size in sizes:
+        started = clock()
+        ask(size)
+        seconds.append(clock() - started)
+    per_row = max(seconds[1] - seconds[0], 0.0) / max(sizes[1] - sizes[0], 1)
+    return seconds[1] + per_row * (n_rows - sizes[1])
 
 
 class Deadline(Watcher):
@@ -50,14 +80,20 @@ def ended_by(deadline: Deadline | None) -> AbstractContextManager[None]:
 
 
 class TimeShares:
-    """Seconds for a whole comparison, from now on; None is no limit."""
+    """Seconds for a whole comparison, from ``started`` (of ``clock``) or from now on; None is no limit."""
 
-    def __init__(self, seconds: float | None):
-        self.seconds, self.started = seconds, time.monotonic()
+    def __init__(
+        self,
+        seconds: float | None,
+        started: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.seconds, self.clock = seconds, clock
+        self.started = clock() if started is None else started
 
     @property
     def left(self) -> float:
-        return float("inf") if self.seconds is None else self.seconds - (time.monotonic() - self.started)
+        return float("inf") if self.seconds is None else self.seconds - (self.clock() - self.started)
 
     def share(self, n_models: int, reserved: float) -> float | None:
         """Seconds for the next of so many models: its equal part of what is left after what is reserved."""

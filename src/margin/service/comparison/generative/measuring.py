@@ -13,7 +13,8 @@ from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.density.base import StateDensity
 from margin.selection.generators import capabilities, evaluate_generator
-from margin.service.comparison.generative.budget import Deadline, ended_by
+from margin.selection.schedule import seconds_text
+from margin.service.comparison.generative.budget import FIT_PART, Deadline, TooDear, ended_by, seconds_for_rows
 from margin.service.comparison.generative.columns import MOST_CATEGORIES, TableCode
 from margin.service.comparison.generative.data import GenerativeData
 
@@ -36,6 +37,7 @@ MEASURES: Mapping[str, str] = {
     "near 1 are copies",
 }
 MOST_MEASURED = 2_000  # rows whose pairwise distances are compared
+NO_MATTER = 1.0  # seconds that a density may take whatever time is left
 NOISE_DRAWS = 8  # of the noise between codes behind a bound
 
 
@@ -117,12 +119,16 @@ def settings_text(name: str, settings: Mapping[str, Any]) -> str:
 def measure(
     name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int, seconds: float | None = None
 ) -> Measured:
-    """Fit the catalog's model, at most so many seconds, and measure it; one that fails is a row with its reason."""
+    """Fit the catalog's model and measure it, both in about so many seconds; one that fails is a row with its reason.
+
+    The fit may take a part of them. Where the density of all held-out rows would take more than they all,
+    :class:`TooDear` says so before it is begun.
+    """
     text, rng = settings_text(name, settings), np.random.default_rng([seed, 2])
     deadline = None
     try:
         model = make_model(name, settings, data, seed)  # imports what it needs, which is not its own time
-        deadline = None if seconds is None else Deadline(seconds)
+        deadline = None if seconds is None else Deadline(FIT_PART * seconds)
         started = time.perf_counter()
         with ended_by(deadline):
             fitted = FittedGenerator(model, data.code).fit(data.train, rng)
@@ -131,15 +137,25 @@ def measure(
         rows = fitted.draw(min(len(data.held_out), MOST_MEASURED), seed)
         sample_seconds = time.perf_counter() - started
         kind = fitted.log_density_kind
+        if kind != "none" and seconds is not None:
+            _refuse_the_dear(fitted, data.held_out, seconds)
         logs = fitted.log_densities(data.held_out, rng) if kind != "none" else np.empty(0)
         if np.isnan(logs).any():
             raise ValueError(f"{name}: the log-density of a held-out row is not a number.")
         measures, copies = _measures(data, rows)
+    except TooDear:
+        raise
     except Exception as problem:  # whatever a model raises, the others go on
         lines = str(problem).strip().splitlines()
         return Measured(name, text, error=lines[0] if lines else type(problem).__name__)
     remark = "" if deadline is None else deadline.remark
     return Measured(name, text, kind, tuple(logs.tolist()), measures, copies, fit_seconds, sample_seconds, ended=remark)
+
+
+def _refuse_the_dear(fitted: FittedGenerator, rows: np.ndarray, seconds: float) -> None:
+    needed = seconds_for_rows(lambda n: fitted.log_densities(rows[:n], np.random.default_rng(0)), len(rows))
+    if needed > max(seconds, NO_MATTER):
+        raise TooDear(f"its density of {len(rows):,} rows would take about {seconds_text(needed)}")
 
 
 def measure_copies(data: GenerativeData, seed: int) -> Measured:
