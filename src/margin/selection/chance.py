@@ -41,11 +41,11 @@ def chance_score(metric: Metric, y: np.ndarray, train: np.ndarray, test: np.ndar
     return _score(metric, guess.output(len(test), classes), y[test], classes)
 
 
-def _score(metric: Metric, output: Output, y: np.ndarray, classes: Sequence[Any]) -> float:
-    return scores_of(output, y, classes, [metric])[0].get(metric.name, float("nan"))
+def _score(metric: Metric, output: Output, y: np.ndarray, classes: Sequence[Any] | np.ndarray) -> float:
+    return scores_of(output, y, list(classes), [metric])[0].get(metric.name, float("nan"))
 
 
-def _gain(metric: Metric, guess: np.ndarray, y: np.ndarray, classes: Sequence[Any] = ()) -> float:
+def _gain(metric: Metric, guess: np.ndarray, y: np.ndarray, classes: Sequence[Any] | np.ndarray = ()) -> float:
     """How good a guess is, greater being better, whatever the metric; a guess that is not defined is the worst."""
     value = _score(metric, Output(guess), y, classes)
     return -np.inf if value != value else value if metric.greater_is_better else -value
