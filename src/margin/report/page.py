@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from margin.report.markup import Markup, element, joined, text
 from margin.report.numbers import count
 from margin.report.numbers import score as score_text
 from margin.report.reproduce import board_code, columns_code, judged_code, learning_code, reproduce_content
-from margin.report.terms import class_term, glossary, term, terms_in
+from margin.report.terms import ExplainingRow, class_term, glossary, link_terms, term
 from margin.report.winner import UnseenRows, columns_content, has_unseen_rows, held_out_interval, judged_content
 
 __all__ = ["render", "write"]
@@ -30,28 +30,31 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 FAILED_PART = "This part could not be made."
 
 
-def write(comparison: Any, path: str | Path, seconds: float | None = None) -> Path:
+def write(
+    comparison: Any, path: str | Path, seconds: float | None = None, terms: Mapping[str, ExplainingRow] | None = None
+) -> Path:
     """Write the report of a comparison as one HTML file that needs nothing else, and return its path.
 
-    Parts that would take more than ``seconds`` say so instead.
+    Parts that would take more than ``seconds`` say so instead. ``terms`` are the rows that explain words of the page.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(render(comparison, seconds), encoding="utf-8")
+    unfinished.write_text(render(comparison, seconds, terms), encoding="utf-8")
     unfinished.replace(path)  # a reader sees the old page or the new one, never half of one
     return path
 
 
-def render(comparison: Any, seconds: float | None = None) -> str:
+def render(comparison: Any, seconds: float | None = None, terms: Mapping[str, ExplainingRow] | None = None) -> str:
     """The report of a comparison as HTML, made in about ``seconds`` if they are given."""
     deadline = None if seconds is None else time.monotonic() + seconds
     unseen = UnseenRows(comparison) if has_unseen_rows(comparison) else None
     sections = list(_sections(comparison, unseen, deadline))
     header = _header(comparison, unseen)
-    content = joined(section.render() for section in sections)
-    rows = terms_in(header + content)
-    if rows:
+    header, in_header = link_terms(header, terms or {})
+    content, in_content = link_terms(joined(section.render() for section in sections), terms or {})
+    used = {row.id for row in (*in_header, *in_content)}
+    if rows := [row for row in (terms or {}).values() if row.id in used]:
         sections.append(Section("terms", "Terms", glossary(rows)))
         content = joined([content, sections[-1].render()])
     links = [element("li", element("a", section.title, href=f"#{section.id}")) for section in sections]

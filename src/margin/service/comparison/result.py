@@ -301,9 +301,10 @@ class Comparison:
 
         Parts that would take more than ``seconds`` are left for another time.
         """
+        from margin.notes import atlas
         from margin.report import write
 
-        return write(self, Path(path) if path is not None else self.folder / "report.html", seconds)
+        return write(self, Path(path) if path is not None else self.folder / "report.html", seconds, atlas.rows())
 
     @property
     def seconds_left(self) -> float | None:

@@ -107,7 +107,7 @@ def _image_features(name: str, shape: tuple[int, ...] | None, seed: int) -> Any:
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from margin.vision import HOG, VisualWords
+    from margin.vision.features import HOG, VisualWords
 
     assert shape is not None
     if name == "hog":

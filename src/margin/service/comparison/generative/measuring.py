@@ -11,7 +11,7 @@ import numpy as np
 
 from margin import catalog
 from margin.core.parameters import parameters_of
-from margin.density.base import StateDensity
+from margin.neighbors.density.base import StateDensity
 from margin.selection.generators import capabilities, evaluate_generator
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.generative.budget import FIT_PART, Deadline, TooDear, ended_by, seconds_for_rows
