@@ -133,9 +133,10 @@ def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], 
         if budget.seconds is not None and budget.left < comparison.seconds_for_the_winner:
             comparison.cut[name] = f"not reached within {seconds_text(budget.seconds)}"
             continue
-        seconds = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
+        waits = len(waiting) - place, comparison.seconds_for_the_winner
         try:
-            _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, seconds))
+            shares = budget.share(*waits), budget.for_asking(*waits)
+            _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, *shares))
         except TooDear as reason:
             comparison.cut[name] = f"{reason}, more than its part of {seconds_text(budget.seconds or 0.0)}"
             continue

@@ -10,37 +10,36 @@ from typing import Any
 
 from margin.core.records import Record
 from margin.core.watching import Watcher, watch
+from margin.selection.schedule import seconds_text
 
-__all__ = ["Deadline", "TimeShares", "TooDear", "ended_by", "seconds_for_rows"]
+__all__ = ["Asking", "Deadline", "TimeShares", "TooDear", "ended_by"]
 
-#: Of a model's share, what its fit may take: the rest is for asking it.
-FIT_PART = 0.75
-#: Rows by which is found what asking about many would take.
-PROBES = (16, 64)
+#: Of a model's share, what its fit may take: the rest is for asking it. Of all that is left, what that may take.
+FIT_PART, ASKING_PART = 0.75, 0.5
+NO_MATTER = 1.0  # seconds that an answer may take whatever time is left
 
 
 class TooDear(Exception):
     """A model whose answers would outlast the budget, with the reason; it has not failed."""
 
 
-def seconds_for_rows(ask: Callable[[int], Any], n_rows: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """About what ``ask(n_rows)`` would take, by what it takes for few rows: so much at once, and so much for each.
+class Asking:
+    """Looks at the clock between the parts of a long answer; one that would take more than ``seconds`` is given up.
 
-    >>> now = [0.0]
-    >>> def ask(n):
-    ...     now[0] += 2.0 + 0.01 * n
-    >>> round(seconds_for_rows(ask, 1000, lambda: now[0]), 6)
-    12.0
+    >>> now = iter([0.0, 5.0])
+    >>> Asking("its density", 30.0, lambda: next(now))(1, 8)
+    Traceback (most recent call last):
+    ...
+    margin.service.comparison.generative.budget.TooDear: its density would take about 40 s
     """
-    sizes = [min(size, n_rows) for size in PROBES]
-    ask(sizes[0])  # loads what it needs
-    seconds = []
-    for size in sizes:
-        started = clock()
-        ask(size)
-        seconds.append(clock() - started)
-    per_row = max(seconds[1] - seconds[0], 0.0) / max(sizes[1] - sizes[0], 1)
-    return seconds[1] + per_row * (n_rows - sizes[1])
+
+    def __init__(self, what: str, seconds: float | None, clock: Callable[[], float] = time.monotonic):
+        self.what, self.seconds, self.clock, self.started = what, seconds, clock, clock()
+
+    def __call__(self, done: int, of: int) -> None:
+        needed = (self.clock() - self.started) * of / done
+        if self.seconds is not None and done < of and needed > max(self.seconds, NO_MATTER):
+            raise TooDear(f"{self.what} would take about {seconds_text(needed)}")
 
 
 class Deadline(Watcher):
@@ -98,6 +97,11 @@ class TimeShares:
     def share(self, n_models: int, reserved: float) -> float | None:
         """Seconds for the next of so many models: its equal part of what is left after what is reserved."""
         return None if self.seconds is None else max(self.left - reserved, 0.0) / max(n_models, 1)
+
+    def for_asking(self, n_models: int, reserved: float) -> float | None:
+        """Seconds for the answers of the next of so many models: its share, or half of what is left for all."""
+        share = self.share(n_models, reserved)
+        return None if share is None else max(share, ASKING_PART * (self.left - reserved))
 
     def rest(self, least: float) -> Deadline | None:
         """All that is left, and ``least`` seconds in any case."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,7 @@ from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.neighbors.density.base import StateDensity
 from margin.selection.generators import capabilities, evaluate_generator
-from margin.selection.schedule import seconds_text
-from margin.service.comparison.generative.budget import FIT_PART, Deadline, TooDear, ended_by, seconds_for_rows
+from margin.service.comparison.generative.budget import FIT_PART, Asking, Deadline, TooDear, ended_by
 from margin.service.comparison.generative.columns import MOST_CATEGORIES, TableCode
 from margin.service.comparison.generative.data import GenerativeData
 
@@ -37,7 +36,6 @@ MEASURES: Mapping[str, str] = {
     "near 1 are copies",
 }
 MOST_MEASURED = 2_000  # rows whose pairwise distances are compared
-NO_MATTER = 1.0  # seconds that a density may take whatever time is left
 NOISE_DRAWS = 8  # of the noise between codes behind a bound
 
 
@@ -86,13 +84,21 @@ class FittedGenerator:
         """New rows as a data frame with the columns of the table."""
         return self.code.table(self.draw(n_samples, random_state)).to_pandas()
 
-    def log_densities(self, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The log-density of every row, or a lower bound, in the units of the table."""
+    def log_densities(
+        self, rows: np.ndarray, rng: np.random.Generator, look: Callable[[int, int], None] = lambda *_: None
+    ) -> np.ndarray:
+        """The log-density of every row, or a lower bound, in the units of the table.
+
+        ``look`` is called with how many draws of the noise between codes are done, of how many, and may end it.
+        """
         if self.takes_codes:
             return self.model.score_samples(rows)
         draws = NOISE_DRAWS if self.code.has_categories else 1
-        scores = np.stack([self.model.score_samples(self.code.continuous(rows, rng)) for _ in range(draws)])
-        return scores.mean(axis=0) - self.code.log_volume
+        scores = []
+        for done in range(1, draws + 1):
+            scores.append(self.model.score_samples(self.code.continuous(rows, rng)))
+            look(done, draws)
+        return np.stack(scores).mean(axis=0) - self.code.log_volume
 
 
 def make_model(name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int) -> Any:
@@ -117,12 +123,17 @@ def settings_text(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def measure(
-    name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int, seconds: float | None = None
+    name: str,
+    settings: Mapping[str, Any],
+    data: GenerativeData,
+    seed: int,
+    seconds: float | None = None,
+    for_asking: float | None = None,
 ) -> Measured:
     """Fit the catalog's model and measure it, both in about so many seconds; one that fails is a row with its reason.
 
-    The fit may take a part of them. Where the density of all held-out rows would take more than they all,
-    :class:`TooDear` says so before it is begun.
+    The fit may take a part of them. Where the density of all held-out rows would take more than ``for_asking``, which
+    shows at the first draw of the noise between codes, :class:`TooDear` says so.
     """
     text, rng = settings_text(name, settings), np.random.default_rng([seed, 2])
     deadline = None
@@ -137,9 +148,8 @@ def measure(
         rows = fitted.draw(min(len(data.held_out), MOST_MEASURED), seed)
         sample_seconds = time.perf_counter() - started
         kind = fitted.log_density_kind
-        if kind != "none" and seconds is not None:
-            _refuse_the_dear(fitted, data.held_out, seconds)
-        logs = fitted.log_densities(data.held_out, rng) if kind != "none" else np.empty(0)
+        look = Asking(f"its density of {len(data.held_out):,} rows", for_asking)
+        logs = fitted.log_densities(data.held_out, rng, look) if kind != "none" else np.empty(0)
         if np.isnan(logs).any():
             raise ValueError(f"{name}: the log-density of a held-out row is not a number.")
         measures, copies = _measures(data, rows)
@@ -150,12 +160,6 @@ def measure(
         return Measured(name, text, error=lines[0] if lines else type(problem).__name__)
     remark = "" if deadline is None else deadline.remark
     return Measured(name, text, kind, tuple(logs.tolist()), measures, copies, fit_seconds, sample_seconds, ended=remark)
-
-
-def _refuse_the_dear(fitted: FittedGenerator, rows: np.ndarray, seconds: float) -> None:
-    needed = seconds_for_rows(lambda n: fitted.log_densities(rows[:n], np.random.default_rng(0)), len(rows))
-    if needed > max(seconds, NO_MATTER):
-        raise TooDear(f"its density of {len(rows):,} rows would take about {seconds_text(needed)}")
 
 
 def measure_copies(data: GenerativeData, seed: int) -> Measured:
