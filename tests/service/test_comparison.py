@@ -710,6 +710,28 @@ def test_the_baseline_is_the_best_guess_for_the_metric():
     assert baseline.mean <= 1.02 * np.mean(medians)
 
 
+def test_a_skewed_target_is_also_learned_as_its_logarithm(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 400))
+    frame = pd.DataFrame({"a": a, "b": b, "price": np.exp(3 * a + 0.5 * rng.normal(size=400))})
+    asked = {"target": "price", "models": ["ridge", "lasso"], "held_out": 0.25, "ensembles": False, **FAST}
+    found = compare(frame, metric="mae", out=tmp_path / "c", **asked)
+    means = {s.model: s.mean for s in found.standings}
+    assert set(means) == {"baseline", "ridge", "lasso", "log-ridge"}
+    assert found.winner == "log-ridge"
+    assert means["log-ridge"] < 0.6 * means["baseline"] < means["ridge"]
+    assert any("price is skewed" in said and "--metric rmsle or --metric mae" in said for said in found.remarks)
+    far = pd.DataFrame({"a": [-9.0, 0.0, 9.0], "b": [0.0, 0.0, 0.0]})
+    said = found.best_.predict(far)
+    y = frame["price"].to_numpy()
+    assert (said > 0).all()
+    assert said[2] == pytest.approx(2 * y.max()), "the exponential of a line has to end somewhere"
+    np.testing.assert_array_equal(margin.load(found.run.model_path).predict(far), said)
+    assert compare(frame, metric="mae", out=tmp_path / "c", **asked).winner == "log-ridge"
+    plain = compare(frame.assign(price=a + b), metric="mae", **asked)
+    assert {s.model for s in plain.standings} == {"baseline", "ridge", "lasso"}
+
+
 def test_the_folder_is_strict_json_and_complete(tmp_path):
     chosen = {**FAST, "curve": True}
     found = compare(table(), target="sold", models=["gaussian-nb"], held_out=0.2, out=tmp_path / "c", **chosen)

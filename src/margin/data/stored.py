@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import ArrayOf, DictOf, Form, ListOf, Sizes, Stored, StringOf, Violation
+from margin.core.invariants import ArrayOf, DictOf, Form, ListOf, Real, Sizes, Stored, StringOf, Violation
 from margin.data.coercion import SPELLINGS
 from margin.data.date_parts import PARTS
 from margin.data.kinds import KINDS
@@ -41,6 +41,11 @@ def _dates_are_there(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("first_ must hold dates")
 
 
+def _range_is_one(model: Mapping[str, Any], _: Sizes) -> None:
+    if model.get("lowest_", 0.0) > model.get("highest_", 0.0):
+        raise Violation("lowest_ must be at most highest_")
+
+
 FORMS: Mapping[str, Form] = {
     "CategoryColumns": Form(
         {
@@ -60,6 +65,7 @@ FORMS: Mapping[str, Form] = {
         [_dates_are_there],
     ),
     "JoinedTexts": Form({**OUTPUT}),
+    "LogTarget": Form({**OUTPUT, "lowest_": Real(), "highest_": Real()}, [_range_is_one]),
     "TfidfColumns": Form(
         {
             **OUTPUT,

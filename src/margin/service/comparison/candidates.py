@@ -19,7 +19,7 @@ from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.comparison.rows import BoardRow, Preparations, board_rows
 from margin.service.nearest import entry_of
-from margin.service.preparation import behind, on_standard_target
+from margin.service.preparation import behind, on_log_target, on_standard_target
 from margin.service.requests import BadRequest
 
 __all__ = ["BASELINE", "candidates_for", "names_of", "settings_of", "settings_tried", "tuned_candidate"]
@@ -56,7 +56,8 @@ def candidates_for(
         given = settings.get(row.name, {})
         # A model of images takes the pixels as they are, and their shape as a parameter.
         shape = {"image_shape": source.image_shape} if row.entry.data == "images" else {}
-        make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
+        chosen = {**row.settings, **shape, **given}
+        make = partial(_make, row.entry.name, prepared.of(row), request.seed, chosen, row.log_target)
         settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
         candidates.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
     baseline = Candidate(BASELINE, partial(make_guess, source.task, metric, request.seed), guess_text(metric))
@@ -141,11 +142,13 @@ def _reason(entry: catalog.Entry) -> str:
     return f"left out above {entry.max_rows:,} rows; --model {entry.name} tries it all the same"
 
 
-def _make(name: str, prepare: Any, seed: int, settings: Mapping[str, Any]) -> Any:
+def _make(name: str, prepare: Any, seed: int, settings: Mapping[str, Any], log_target: bool = False) -> Any:
     cls: Any = catalog.class_of(name)
     entry = catalog.entry(name)
     seeded = {"random_state": seed} if "random_state" in parameters_of(cls) else {}
     model = behind(prepare, cls(**{**seeded, **settings}))
+    if log_target:
+        return on_log_target(model)
     return on_standard_target(model) if entry.standard_target else model
 
 
