@@ -710,6 +710,25 @@ def test_the_baseline_is_the_best_guess_for_the_metric():
     assert baseline.mean <= 1.02 * np.mean(medians)
 
 
+def test_what_a_few_large_errors_hide_is_told_by_the_others():
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=600)
+    asked = {"target": "y", "models": ["ridge"], "held_out": 0, "ensembles": False, **FAST}
+    found = compare(pd.DataFrame({"a": a, "y": np.exp(3 * a + 0.5 * rng.normal(size=600))}), **asked)
+    spoiled = next(t.scores["rmse"] for t in found.trials if t.model == "baseline" and t.fold == 0)
+    found.trials = [
+        replace(t, scores={**t.scores, "rmse": 1.01 * spoiled}) if (t.model, t.fold) == ("log-ridge", 0) else t
+        for t in found.trials
+    ]
+    baseline = next(s for s in found.standings if s.model == "baseline")
+    assert (found.metric.name, found.winner, baseline.tied) == ("rmse", "log-ridge", True)
+    told = [said for said in verdict(found) if "baseline" in said]
+    assert len(told) == 1
+    assert told[0].startswith("≈ the baseline is not distinguishable from the best by rmse, which a few large errors")
+    noise = compare(pd.DataFrame({"a": a, "y": np.exp(3 * rng.normal(size=600))}), **asked)
+    assert any("nothing was found to learn" in said for said in verdict(noise)), "the median alone is no knowledge"
+
+
 def test_a_skewed_target_is_also_learned_as_its_logarithm(tmp_path):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 400))

@@ -147,10 +147,13 @@ def in_words(curve: LearningCurve, baseline: float, baseline_on_training_rows: f
     if not (constant > 0 and constant_there > 0):
         return rows
     left, left_on_others = train / constant_there, validation / constant
+    errors = f"an error of {train:.3f} on its own training rows, {validation:.3f} on others"
+    if train >= validation:  # rows that are easier for everyone, the constant too
+        errors = f"{left:.0%} of the constant's error is left on its own training rows, {left_on_others:.0%} on others"
     finding = {
         "underfitting": f"It underfits, or the target is noisy: {left:.0%} of the constant's error is left"
         " on its own training rows.",
-        "overfitting": f"It overfits: an error of {train:.3f} on its own training rows, {validation:.3f} on others.",
+        "overfitting": f"It overfits: {errors}.",
         "good fit": f"A good fit: {left:.0%} of the constant's error is left on training rows,"
         f" {left_on_others:.0%} on others.",
     }[diagnose(left, left_on_others, 1.0)]

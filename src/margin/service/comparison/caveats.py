@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from margin.metrics import metric as metric_named
 from margin.selection import Standing, Trial
+from margin.selection.chance import chance_score
 from margin.selection.schedule import seconds_text
 from margin.selection.trial import FOLD, SCREEN
 from margin.service.comparison.candidates import BASELINE
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ahead_when_cut", "beyond_the_interval", "cut_short", "hardly_told_apart", "nothing_learned"]
 
+#: Where a few large errors decide a metric, this one tells about the others.
+TYPICAL = "mae"
+
 
 def nothing_learned(comparison: Comparison) -> str:
     """Why the winner counts as no better than a guess, as a sentence; empty where it is better on the same rows."""
@@ -24,6 +29,8 @@ def nothing_learned(comparison: Comparison) -> str:
     if baseline is None or not comparison.winner:
         return ""
     gains = _gains(comparison, comparison.winner, BASELINE)
+    if _told_by_typical_errors(comparison):
+        return ""
     if baseline.tied and gains and min(gains) <= 0:
         return "≈ the baseline is not distinguishable from the best either: nothing was found to learn."
     if not gains or np.mean(gains) > 0:
@@ -66,9 +73,30 @@ def hardly_told_apart(comparison: Comparison) -> str:
     """That the baseline is behind the winner in every fold, but too few or too different folds say so; or empty."""
     tied = any(s.tied for s in comparison.standings if s.model == BASELINE)
     gains = _gains(comparison, comparison.winner, BASELINE) if tied else []
+    typical = _told_by_typical_errors(comparison) if gains and min(gains) <= 0 else None
+    if typical is not None:
+        return (
+            f"≈ the baseline is not distinguishable from the best by {comparison.metric.name}, which a few large errors"
+            f" decide; by {TYPICAL} {comparison.winner} has {typical[0]:.4g} and the best guess {typical[1]:.4g}."
+        )
     if not gains or min(gains) <= 0:
         return ""
     return f"≈ the baseline is behind in each fold, but {len(gains)} that differ so much could do that by chance."
+
+
+def _told_by_typical_errors(comparison: Comparison) -> tuple[float, float] | None:
+    """The mean absolute error of the winner and of the best guess by it, where the first is less in every fold."""
+    if comparison.task != "regression" or comparison.metric.name == TYPICAL:
+        return None
+    own = [t for t in comparison.trials if t.model == comparison.winner and t.stage == FOLD and TYPICAL in t.scores]
+    pairs = [
+        (t.scores[TYPICAL], chance_score(metric_named(TYPICAL), comparison.y, *comparison.plan.folds[t.fold], ()))
+        for t in own
+    ]
+    if len(pairs) < 2 or any(score >= chance for score, chance in pairs):
+        return None
+    score, chance = np.mean(pairs, axis=0).tolist()
+    return score, chance
 
 
 def _gains(comparison: Comparison, model: str, other: str) -> list[float]:
