@@ -84,9 +84,9 @@ $(VENV)/.kernels: $(VENV)/.base $(KERNELS)
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.kernels
-	$(PIP) -e '.[dev]'
+	$(PIP) --no-build-isolation -e '.[dev]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.kernels
-	$(PIP) -e '.[bench]'
+	$(PIP) --no-build-isolation -e '.[bench]'
 	touch $@
