@@ -62,7 +62,9 @@ def wasserstein_is_a_metric_that_scipy_agrees_on(seed: int) -> Verdict:
     normals = [stats.norm(mean, sd).ppf(levels) for mean, sd in ((0.3, 0.5), (1.1, 2.0))]
     return every(
         as_run=near(
-            frechet_distance_of_normals([0.3], [[0.25]], [1.1], [[4.0]]), wasserstein(*normals, 2) ** 2, tolerance=1e-3
+            frechet_distance_of_normals([0.3], [[0.25]], [1.1], [[4.0]]),
+            wasserstein(normals[0], normals[1], 2) ** 2,
+            tolerance=1e-3,
         ),
         scipy=near(wasserstein(x, y, 1, a, b), stats.wasserstein_distance(x, y, a, b), tolerance=1e-12),
         symmetric=near(wasserstein(P, Q, 2), wasserstein(Q, P, 2), tolerance=1e-9),
