@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-__all__ = ["ENTRIES", "FUNCTIONS", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+__all__ = ["ENTRIES", "FUNCTIONS", "PACKAGES", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
 
 
 @dataclass(frozen=True)
@@ -290,6 +290,14 @@ FUNCTIONS: Mapping[str, str] = {
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
 }
+
+#: The packages that a user would name, as attributes of ``margin``.
+PACKAGES = (
+    *("foundations", "optimize", "metrics", "data"),
+    *("linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical"),
+    *("neural", "text", "generative", "vision", "representation", "graphs", "physics", "meta", "forecasting"),
+    *("selection", "interpretation", "report", "notes"),
+)
 
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
 PARTS: Mapping[str, str] = {
