@@ -15,6 +15,7 @@ from typing import Any
 __all__ = [
     "ENTRIES",
     "FUNCTIONS",
+    "PACKAGES",
     "PARTS",
     "PUBLIC_FUNCTIONS",
     "Entry",
@@ -301,6 +302,14 @@ FUNCTIONS: Mapping[str, str] = {
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
 }
+
+#: The packages that a user would name, as attributes of ``margin``.
+PACKAGES = (
+    *("foundations", "optimize", "metrics", "data"),
+    *("linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical"),
+    *("neural", "text", "generative", "vision", "representation", "graphs", "physics", "meta", "forecasting"),
+    *("selection", "interpretation", "report", "notes"),
+)
 
 # Functions and classes that a user imports from a package beside its estimators; docs/functions.md says what each does.
 PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {

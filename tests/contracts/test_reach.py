@@ -166,4 +166,4 @@ def test_public_functions_are_offered_by_their_packages():
 
 def test_the_page_of_public_functions_is_current():
     stored = (ROOT / "docs" / "functions.md").read_text()
-    assert stored == render(), "run: python -m margin.service.public_functions > docs/functions.md"
+    assert stored == render(), "run: make generated"
