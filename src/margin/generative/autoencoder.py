@@ -29,6 +29,7 @@ from margin.generative.sparsity import l1_activity, mean_activity_kl
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.neural.training.optimizers import OPTIMIZERS
@@ -60,7 +61,7 @@ def reconstruction_loss(
     """Squared error of each row, plus the weighted penalty of its code; the batch holds inputs and what to restore."""
     seen, clean = batch
     code, restored = module(corrupt(seen, *corruption, noise))
-    error = (restored - clean).square().sum(dim=-1)
+    error = squared_error(restored, clean).sum(dim=-1)
     if sparsity is None:
         return {"loss": error}
     penalty = l1_activity(code) if sparsity == "l1" else mean_activity_kl(code, target).expand(len(error))

@@ -30,6 +30,7 @@ from margin.generative.latents import LATENTS, MixtureLatent
 from margin.generative.vae_bounds import balanced_normals, bound_parts, negative_elbo
 from margin.generative.vae_network import LIKELIHOODS, VAENetwork
 from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.fused import fused_softmax
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
@@ -193,7 +194,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         latent = self._trained().latent
         if not isinstance(latent, MixtureLatent):
             raise ValueError(f"VAE: responsibilities need latent 'mixture'; got {self.network_['latent']!r}.")
-        return self._evaluate(lambda z: torch.softmax(latent.log_joint(z), dim=1), self.encode(X)[0])
+        return self._evaluate(lambda z: fused_softmax(latent.log_joint(z), dim=1), self.encode(X)[0])
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``."""

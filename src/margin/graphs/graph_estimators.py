@@ -11,7 +11,6 @@ import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Flag
@@ -22,6 +21,8 @@ from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax
 from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
+from margin.neural.losses.fused import fused_cross_entropy
+from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.neural.training.steps import Objective
@@ -72,11 +73,11 @@ class WholeGraphEstimator(GraphEstimator):
 
 
 def _cross_entropy(scores: Tensor, wanted: Tensor) -> Tensor:
-    return functional.cross_entropy(scores, wanted, reduction="none")
+    return fused_cross_entropy(scores, wanted, reduction="none")
 
 
 def _half_square(output: Tensor, target: Tensor) -> Tensor:
-    return 0.5 * (output[:, 0] - target).square()
+    return 0.5 * squared_error(output[:, 0], target)
 
 
 class GraphClassifier(ClassifierMixin, WholeGraphEstimator):

@@ -11,7 +11,6 @@ import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
@@ -20,6 +19,7 @@ from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.training import TensorRows
 
 __all__ = ["NodeClassifier"]
@@ -72,7 +72,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, numbers, wanted = batch
-            return {"loss": functional.cross_entropy(module(tensors)[numbers], wanted, reduction="none")}
+            return {"loss": fused_cross_entropy(module(tensors)[numbers], wanted, reduction="none")}
 
         rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64))
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)

@@ -13,7 +13,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Integer, Number, Optional, Text
@@ -31,6 +30,7 @@ from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.scaling import Scaling
 from margin.neural.training import Minimize, Rows, Step, Training, rate_schedule
 from margin.neural.training.steps import Objective
@@ -236,7 +236,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             )
         with torch_threads(1):
             weights = adapt(
-                module, functional.cross_entropy, support, y,
+                module, fused_cross_entropy, support, y,
                 rate=self.inner_rate, steps=USE_STEPS * self.inner_steps, second_order=False,
             )  # fmt: skip
             with torch.inference_mode():

@@ -21,6 +21,7 @@ from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.losses.regression import mse_loss
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import squared_error
@@ -130,7 +131,7 @@ def recover_from_laplacian(image: Any, *, max_iter: int = 300, random_state: int
     def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         u = module(batch[0]).reshape(image.shape)
         laplacian_of_u = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
-        return {"loss": (laplacian_of_u - goal).square().mean() + (u - known)[frame].square().mean()}
+        return {"loss": mse_loss(laplacian_of_u, goal) + mse_loss(u[frame], known[frame])}
 
     module = build(lambda: WaveNetwork(2, 64, 1.0, [64], 1, "tanh"), random_state, torch.float64)
     batches = DrawnPoints(lambda _: (points,), random_state, redraw_every=None, steps_per_epoch=max_iter)

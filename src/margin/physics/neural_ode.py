@@ -31,6 +31,7 @@ from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.losses.regression import squared_error
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import TensorRows
 from margin.neural.training.optimizers import OPTIMIZERS
@@ -174,7 +175,7 @@ class NeuralODE(NeuralEstimator):
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             predicted = solve(module, batch[0][:, 0], times, self.steps, self.method).transpose(0, 1)
-            return {"loss": (predicted - batch[0]).square().mean(dim=(1, 2))}
+            return {"loss": squared_error(predicted, batch[0]).mean(dim=(1, 2))}
 
         seed = self._seed(state)
         train, valid = self._split(len(windows), seed)

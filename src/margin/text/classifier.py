@@ -17,7 +17,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Flag, Integer, Optional
@@ -27,6 +26,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
@@ -143,7 +143,7 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
         ids, y = batch
         if module.training:
             ids = hidden_at_random(ids, self.token_dropout, noise)
-        return {"loss": functional.cross_entropy(module(ids), y, reduction="none")}
+        return {"loss": fused_cross_entropy(module(ids), y, reduction="none")}
 
     def _learned_codes(self, texts: Sequence[str]) -> TermCodes:
         return TermCodes.learn(

@@ -5,8 +5,10 @@ from margin.neural.activations.functions import (
     elu,
     gaussian,
     gelu,
+    gelu_tanh,
     identity,
     leaky_relu,
+    mish,
     relu,
     sigmoid,
     silu,
@@ -15,30 +17,39 @@ from margin.neural.activations.functions import (
     steep_sigmoid,
     tanh,
 )
-from margin.neural.activations.layers import ACTIVATIONS, BinaryStep, Maxout, Sine, activation_layer
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp, fused_softmax, fused_softplus
+from margin.neural.activations.layers import BinaryStep, Maxout, Sine, SquaredReLU
 from margin.neural.activations.measure import derivative_gap, measured_range, smoothness
 from margin.neural.activations.softmax import log_softmax, logsumexp, softmax, softmax_jacobian
-from margin.neural.activations.table import TABLE, Activation, activation_table
+from margin.neural.activations.table import ACTIVATIONS, TABLE, USUAL, Activation, activation_layer, activation_table
 
 __all__ = [
     "ACTIVATIONS",
     "TABLE",
+    "USUAL",
     "Activation",
     "BinaryStep",
     "Maxout",
     "Sine",
+    "SquaredReLU",
     "activation_layer",
     "activation_table",
     "binary_step",
     "derivative_gap",
     "elu",
+    "fused_log_softmax",
+    "fused_logsumexp",
+    "fused_softmax",
+    "fused_softplus",
     "gaussian",
     "gelu",
+    "gelu_tanh",
     "identity",
     "leaky_relu",
     "log_softmax",
     "logsumexp",
     "measured_range",
+    "mish",
     "relu",
     "sigmoid",
     "silu",

@@ -6,13 +6,33 @@ from dataclasses import KW_ONLY
 from math import inf
 from typing import Any
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed, Sequence
+from margin.core.domains import Choice, Either, Flag, Integer, Named, Number, Optional, Seed, Sequence
 from margin.core.parameters import VERBOSE, Declared, parameter
 from margin.core.randomness import RandomLike
+from margin.neural.activations.table import ACTIVATIONS, USUAL, Activation
+from margin.neural.initialize.initializers import INITIALIZERS, Initializer
+from margin.neural.losses.class_losses import CLASS_LOSSES, CrossEntropy
+from margin.neural.losses.network_loss import ClassLoss, TargetLoss
+from margin.neural.losses.target_losses import TARGET_LOSSES
+from margin.neural.parts import chosen
+from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
 from margin.neural.training.optimizers import OPTIMIZERS, Optimization
 from margin.neural.training.schedules import SCHEDULES
 
-__all__ = ["LAYER_SIZES", "LEARNING_RATES", "TrainingParameters", "layer_sizes"]
+__all__ = [
+    "ACTIVATION",
+    "CLASS_LOSS",
+    "INITIALIZER",
+    "LAYER_SIZES",
+    "LEARNING_RATES",
+    "LOSS_OF_TARGETS",
+    "InitialWeights",
+    "LossOfClasses",
+    "LossOfTargets",
+    "RegularizedWeights",
+    "TrainingParameters",
+    "layer_sizes",
+]
 
 LEARNING_RATES = ("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"))
 LAYER_SIZES = Either(Sequence(Integer(low=1)), Integer(low=1))
@@ -28,6 +48,68 @@ def layer_sizes(value: Any) -> list[int]:
     ([100], [64, 32])
     """
     return [int(value)] if isinstance(value, int) or getattr(value, "ndim", 1) == 0 else [int(width) for width in value]
+
+
+# Parts of networks: a name of their table, or an object.
+ACTIVATION = Named(Activation, ACTIVATIONS, searched=USUAL)
+INITIALIZER = Optional(Named(Initializer, INITIALIZERS))
+LOSS_OF_TARGETS = Named(TargetLoss, TARGET_LOSSES)
+CLASS_LOSS = Named(ClassLoss, CLASS_LOSSES)
+
+
+class InitialWeights(Declared):
+    """Where training starts."""
+
+    _: KW_ONLY
+    initializer: str | Initializer | None = parameter(
+        None,
+        INITIALIZER,
+        "What draws the first weights, by name or an object like HeInitializer(mode='mean'); None: He's for rectified "
+        "units, Glorot's for the last layer.",
+    )
+
+
+class LossOfClasses(Declared):
+    """What a classifier minimizes."""
+
+    _: KW_ONLY
+    loss: str | ClassLoss = parameter(
+        "cross_entropy",
+        CLASS_LOSS,
+        "What is minimized, by name or an object like CrossEntropy(label_smoothing=0.1). Only cross-entropy makes the "
+        "softmax of the scores probabilities; of other losses the order of the scores counts.",
+    )
+
+    def _class_loss(self) -> ClassLoss:
+        if self.loss == "cross_entropy":  # by its name it takes the smoothing that some estimators have
+            return CrossEntropy(getattr(self, "label_smoothing", 0.0))
+        return chosen(f"{type(self).__name__}: loss", self.loss, CLASS_LOSSES)
+
+
+class LossOfTargets(Declared):
+    """What a regressor minimizes."""
+
+    _: KW_ONLY
+    loss: str | TargetLoss = parameter(
+        "squared_error",
+        LOSS_OF_TARGETS,
+        "What is minimized, by name or an object like Huber(delta=2.0): 'squared_error' is half of it, 'poisson' half "
+        "the deviance of counts; with 'normal' and 'laplace' the network also gives the width of every prediction.",
+    )
+
+    def _target_loss(self) -> TargetLoss:
+        return chosen(f"{type(self).__name__}: loss", self.loss, TARGET_LOSSES)
+
+
+class RegularizedWeights(Declared):
+    """What acts on weights beside the L2 penalty ``alpha``."""
+
+    _: KW_ONLY
+    regularizer: str | Regularizer | None = parameter(
+        None,
+        Optional(Named(Regularizer, REGULARIZERS)),
+        "What acts on the weights beside alpha, by name or an object like MaxNorm(2.0).",
+    )
 
 
 class TrainingParameters(Declared):

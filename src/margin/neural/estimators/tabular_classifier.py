@@ -12,20 +12,21 @@ import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.calibration import best_temperature
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.estimators.tabular import TabularNetEstimator
 
 __all__ = ["TabularNetClassifier"]
 
 
-class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
+class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
     r"""The average of a few small networks, made for tables: the choice where ``MLPClassifier`` needs tuning.
 
     Columns are scaled by quartiles and drawn in smoothly, targets are smoothed, every network holds out a part of the
@@ -43,7 +44,9 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
 
     _: KW_ONLY
     label_smoothing: float = parameter(
-        0.1, Number(low=0, below=1), "Fraction of a row's target that is spread evenly over all classes."
+        0.1,
+        Number(low=0, below=1),
+        "Fraction of a row's target that loss 'cross_entropy' spreads evenly over all classes.",
     )
 
     classes_: np.ndarray = attribute("The classes.")
@@ -76,7 +79,7 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         log_members, temperature = math.log(self.network_["n_networks"]), self.temperature_
         return self._averaged(
-            X, lambda outputs: (outputs / temperature).log_softmax(dim=2).logsumexp(dim=0) - log_members
+            X, lambda outputs: fused_logsumexp(fused_log_softmax(outputs / temperature, dim=2), dim=0) - log_members
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -94,12 +97,9 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         self.temperature_ = temperature if self.n_networks == 1 else min(temperature, 1.0)
 
     def _losses(self, outputs: Tensor, target: Tensor, training: bool) -> Tensor:
-        smoothing = self.label_smoothing if training else 0.0
         n_networks, n_rows, n_classes = outputs.shape
         repeated = target.expand(n_networks, n_rows).reshape(-1)
-        losses = functional.cross_entropy(
-            outputs.reshape(-1, n_classes), repeated, reduction="none", label_smoothing=smoothing
-        )
+        losses = self._class_loss()(outputs.reshape(-1, n_classes), repeated, training)
         return losses.view(n_networks, n_rows).T
 
 
