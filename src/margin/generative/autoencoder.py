@@ -26,10 +26,11 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.autoencoder_network import AutoencoderNetwork
 from margin.generative.sparsity import l1_activity, mean_activity_kl
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
 from margin.neural.losses.regression import squared_error
+from margin.neural.parts import described
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.neural.training.optimizers import OPTIMIZERS
@@ -91,8 +92,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
         "Units (channels with image_shape) of each hidden layer of the encoder; the decoder has them in reverse.",
     )
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
-    code_activation: str = parameter("identity", Choice(*ACTIVATIONS), "Function of the units of the code.")
+    activation: str | Activation = parameter("relu", ACTIVATION, "Activation function of the hidden units.")
+    code_activation: str | Activation = parameter("identity", ACTIVATION, "Function of the units of the code.")
     out_activation: str = parameter(
         "identity", Choice("identity", "logistic"), "Function of the output; 'logistic' takes entries in [0, 1]."
     )
@@ -225,8 +226,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
             "n_features": n_features,
             "n_components": int(self.n_components),
             "hidden": layer_sizes(self.hidden_layer_sizes),
-            "activation": self.activation,
-            "code_activation": self.code_activation,
+            "activation": described("Autoencoder: activation", self.activation, ACTIVATIONS),
+            "code_activation": described("Autoencoder: code_activation", self.code_activation, ACTIVATIONS),
             "out_activation": self.out_activation,
             "image_shape": None if self.image_shape is None else [int(size) for size in self.image_shape],
             "n_active": None if self.n_active is None else int(self.n_active),

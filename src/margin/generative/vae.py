@@ -29,10 +29,11 @@ from margin.generative.autoencoder import check_image_shape
 from margin.generative.latents import LATENTS, MixtureLatent
 from margin.generative.vae_bounds import balanced_normals, bound_parts, negative_elbo
 from margin.generative.vae_network import LIKELIHOODS, VAENetwork
-from margin.neural.activations import ACTIVATIONS
 from margin.neural.activations.fused import fused_softmax
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
+from margin.neural.parts import described
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 
@@ -63,7 +64,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         (256,), LAYER_SIZES, "Units of each hidden layer of the encoder; the decoder has them in reverse."
     )
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter("relu", ACTIVATION, "Activation function of the hidden units.")
     latent: str = parameter(
         "normal",
         Choice(*LATENTS),
@@ -122,7 +123,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "n_features": X.shape[1],
             "n_components": int(self.n_components),
             "hidden": layer_sizes(self.hidden_layer_sizes),
-            "activation": self.activation,
+            "activation": described("VAE: activation", self.activation, ACTIVATIONS),
             "likelihood": self.likelihood,
             "variance": spread or 1.0,  # where the decoder starts: everything is noise of the size of the data
             "latent": self.latent,

@@ -156,7 +156,9 @@ def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")
     channels = 1 if model["table_"] else sizes["n_features"]
-    if network["n_inputs"] != channels or n_outputs != sizes.known.get("n_outputs", n_outputs):
+    outputs = sizes.known.get("n_outputs", n_outputs)
+    two_each = "target_center_" in model and n_outputs == 2 * outputs
+    if network["n_inputs"] != channels or (n_outputs != outputs and not two_each):
         raise Violation("network_ must begin with the channels of the series and end with the outputs")
 
 
@@ -309,6 +311,7 @@ FORMS: Mapping[str, Form] = {
         {
             **SERIES,
             **TARGETS,
+            **LINK,
         },
         [_recurrent_layers_are_stored],
     ),

@@ -18,11 +18,12 @@ from torch import Tensor, nn
 from margin.core.domains import Choice, Integer, Number
 from margin.core.parameters import parameter
 from margin.core.records import Record
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
 from margin.neural.losses.regression import mse_loss
 from margin.neural.nets.mlp import MLP
+from margin.neural.parts import described
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import squared_error
 
@@ -72,7 +73,7 @@ class CoordinateNetwork(NeuralEstimator):
 
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter("relu", ACTIVATION, "Activation function of the hidden units.")
     n_waves: int = parameter(32, Integer(low=1), "Random waves that the coordinates are turned into.")
     frequency: float = parameter(1.0, Number(above=0), "Deviation of the waves' frequencies, in periods per unit.")
     learning_rate_init: float = parameter(0.01, Number(above=0), "Initial learning rate of the schedule.")
@@ -91,7 +92,7 @@ class CoordinateNetwork(NeuralEstimator):
             "frequency": float(self.frequency),
             "hidden": layer_sizes(self.hidden_layer_sizes),
             "n_outputs": 1,
-            "activation": self.activation,
+            "activation": described("CoordinateNetwork: activation", self.activation, ACTIVATIONS),
         }
         self.n_features_in_ = image.ndim
         seed = self._seed(state)

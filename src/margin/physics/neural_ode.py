@@ -28,11 +28,12 @@ from margin.core.number_range import check_magnitude
 from margin.core.parameters import default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
 from margin.neural.losses.regression import squared_error
 from margin.neural.nets.mlp import MLP
+from margin.neural.parts import described
 from margin.neural.training import TensorRows
 from margin.neural.training.optimizers import OPTIMIZERS
 from margin.physics.discrete_adjoint import can_be_written_out, perceptron_states
@@ -139,7 +140,7 @@ class NeuralODE(NeuralEstimator):
 
     hidden_layer_sizes: Sequence[int] | int = parameter((32,), LAYER_SIZES, "Units of each hidden layer of the slope.")
     _: KW_ONLY
-    activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter("tanh", ACTIVATION, "Activation function of the hidden units.")
     interval: float = parameter(1.0, Number(above=0), "Time between two rows of a trajectory.")
     window: int = parameter(5, Integer(low=1), "Intervals that a training window covers.")
     steps: int = parameter(2, Integer(low=1, high=1_000), "Steps of the solver per interval.")
@@ -164,7 +165,7 @@ class NeuralODE(NeuralEstimator):
             )
         self.n_features_in_ = X.shape[2]
         sizes = [X.shape[2], *layer_sizes(self.hidden_layer_sizes), X.shape[2]]
-        network = {"sizes": sizes, "activation": self.activation}
+        network = {"sizes": sizes, "activation": described("NeuralODE: activation", self.activation, ACTIVATIONS)}
         if self._goes_on() and network != self.network_:
             raise ValueError("NeuralODE: warm_start must go on with the same network.")
         self.network_ = network

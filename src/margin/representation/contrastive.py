@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from margin.neural.losses.fused import fused_cross_entropy
 
-__all__ = ["clip_loss", "cosine_similarity", "nt_xent", "triplet_loss"]
+__all__ = ["clip_loss", "cosine_similarity", "nt_xent"]
 
 
 def cosine_similarity(a: Tensor, b: Tensor) -> Tensor:
@@ -62,10 +62,3 @@ def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float = 1.0) -> Ten
     target = torch.arange(len(images), device=images.device)
     image_loss = fused_cross_entropy(logits, target, reduction="none")
     return (image_loss + fused_cross_entropy(logits.T, target, reduction="none")) / 2
-
-
-def triplet_loss(anchor: Tensor, like: Tensor, unlike: Tensor, margin: float = 1.0) -> Tensor:
-    r""":math:`\max(0, \|a - p\|^2 - \|a - n\|^2 + m)` per row (Schroff et al. 2015)."""
-    near = (anchor - like).square().sum(dim=1)
-    far = (anchor - unlike).square().sum(dim=1)
-    return (near - far + margin).relu()

@@ -17,7 +17,6 @@ from margin.core.targets import numeric_target
 from margin.neural.estimators.cnn import CNNEstimator
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfTargets
-from margin.neural.losses.network_loss import locations
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import explained_variance
 
@@ -41,7 +40,6 @@ class CNNRegressor(RegressorMixin, LossOfTargets, CNNEstimator):
     target_center_: np.ndarray = attribute("What is subtracted from every target.")
     target_scale_: np.ndarray = attribute("What every target is divided by.")
     single_target_: bool = attribute("Whether fit saw one target as a vector.")
-    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for 'poisson'.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -55,11 +53,9 @@ class CNNRegressor(RegressorMixin, LossOfTargets, CNNEstimator):
         train, valid = self._split(len(images), seed)
         Y = y.reshape(len(y), -1)
         going_on = self._goes_on()
-        loss = self._target_loss()
-        if loss.of_counts and Y.min() < 0:
-            raise ValueError(f"CNNRegressor: y must have no negative number with this loss; got {Y.min()}.")
+        loss = self._target_loss(Y)
         self._describe(images, weight, train, loss.outputs_per_target * Y.shape[1])
-        self.single_target_, self.out_activation_ = y.ndim == 1, "exp" if loss.of_counts else "identity"
+        self.single_target_ = y.ndim == 1
         if not going_on:
             standardize = self.standardize and not loss.of_counts
             targets = Scaling.of(Y[train], weight[train]) if standardize else Scaling.none(Y.shape[1])
@@ -76,12 +72,10 @@ class CNNRegressor(RegressorMixin, LossOfTargets, CNNEstimator):
         return self._predict_images(self._images(X, reset=False))
 
     def _in_units(self, outputs: Tensor) -> Tensor:
-        outputs = locations(outputs, len(self.target_center_))
-        return outputs.exp() if getattr(self, "out_activation_", "") == "exp" else super()._in_units(outputs)
+        return super()._in_units(self._linked(outputs, len(self.target_center_)))
 
     def _predict_images(self, images: np.ndarray) -> np.ndarray:
-        outputs = locations(self._outputs(images).astype(np.float64), len(self.target_center_))
-        outputs = np.exp(outputs) if getattr(self, "out_activation_", "") == "exp" else outputs
+        outputs = self._linked(self._outputs(images).astype(np.float64), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
 

@@ -22,7 +22,6 @@ from margin.core.refused_fits import unchanged_if_refused
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.estimators.parameters import LossOfTargets
-from margin.neural.losses.network_loss import locations
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import Supervised, explained_variance
 from margin.neural.training.steps import Objective
@@ -46,7 +45,6 @@ class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
     target_center_: np.ndarray = attribute("What is subtracted from every target.")
     target_scale_: np.ndarray = attribute("What every target is divided by.")
     single_target_: bool = attribute("Whether fit saw one target as a vector.")
-    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for 'poisson'.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -80,17 +78,13 @@ class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = locations(self._outputs(X), len(self.target_center_))
-        if self.out_activation_ == "exp":
-            Y = np.exp(outputs)
-        else:
-            Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
+        outputs = self._linked(self._outputs(X), len(self.target_center_))
+        Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         Y = Y.astype(outputs.dtype, copy=False)  # float32 rows have float32 answers
         return Y[:, 0] if self.single_target_ else Y
 
     def _in_units(self, outputs: Tensor) -> Tensor:
-        outputs = locations(outputs, len(self.target_center_))
-        return outputs.exp() if self.out_activation_ == "exp" else super()._in_units(outputs)
+        return super()._in_units(self._linked(outputs, len(self.target_center_)))
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         y = numeric_target(self, y)
@@ -99,11 +93,7 @@ class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
         )
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        if self._target_loss().of_counts and (y.min() < 0 or not y.any()):
-            raise ValueError(
-                "MLPRegressor: y must have no negative number and one above 0 with loss 'poisson'; "
-                f"got a smallest of {y.min()} and a sum of {y.sum()}."
-            )
+        self._target_loss(y)
         return X, y
 
     def _objective(self) -> Objective:
@@ -114,10 +104,9 @@ class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
         self._scale_inputs(X, weight)
         loss = self._target_loss()
         self._describe(n_outputs=loss.outputs_per_target * Y.shape[1])
-        counts = loss.of_counts
-        self.single_target_, self.out_activation_ = single, "exp" if counts else "identity"
+        self.single_target_ = single
         if not going_on:
-            targets = Scaling.of(Y, weight) if self.standardize and not counts else Scaling.none(Y.shape[1])
+            targets = Scaling.of(Y, weight) if self.standardize and not loss.of_counts else Scaling.none(Y.shape[1])
             self.target_center_, self.target_scale_ = targets
 
     def __sklearn_tags__(self) -> Any:

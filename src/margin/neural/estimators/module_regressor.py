@@ -15,7 +15,6 @@ from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
 from margin.neural.estimators.parameters import LossOfTargets
-from margin.neural.losses.network_loss import locations
 from margin.neural.training.objectives import explained_variance
 
 __all__ = ["NeuralRegressor"]
@@ -38,7 +37,6 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
 
     single_target_: bool = attribute("Whether fit saw one target as a vector.")
     n_targets_: int = attribute("Number of targets.")
-    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for 'poisson'.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -49,12 +47,10 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.single_target_ = y.ndim == 1
         target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")
-        loss = self._target_loss()
-        if loss.of_counts and target.min() < 0:
-            raise ValueError(f"NeuralRegressor: y must have no negative number with this loss; got {target.min()}.")
+        loss = self._target_loss(target)
         n_outputs = loss.outputs_per_target * target.shape[1]
         self.network_ = {"n_features": self.n_features_in_, "n_outputs": n_outputs}
-        self.n_targets_, self.out_activation_ = target.shape[1], "exp" if loss.of_counts else "identity"
+        self.n_targets_ = target.shape[1]
 
         def of_rows(outputs: Tensor, Y: Tensor, training: bool) -> Tensor:
             return loss(outputs.reshape(len(Y), -1), Y, training)  # one target may come as a vector or a column
@@ -68,10 +64,8 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._outputs(X)
-        n_targets = getattr(self, "n_targets_", self.network_["n_outputs"])
-        if self.network_["n_outputs"] != n_targets:
-            outputs = locations(outputs.reshape(len(outputs), -1), n_targets)
-        outputs = np.exp(outputs) if getattr(self, "out_activation_", "") == "exp" else outputs
+        outputs = outputs.reshape(len(outputs), -1)
+        outputs = self._linked(outputs, getattr(self, "n_targets_", outputs.shape[1]))
         return outputs.reshape(len(outputs)) if self.single_target_ else outputs
 
     def _facts(self) -> dict[str, Any]:

@@ -6,13 +6,15 @@ from dataclasses import KW_ONLY
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from margin.core.domains import Choice, Either, Flag, Integer, Named, Number, Optional, Seed, Sequence
-from margin.core.parameters import VERBOSE, Declared, parameter
+from margin.core.parameters import VERBOSE, Declared, attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.neural.activations.table import ACTIVATIONS, USUAL, Activation
 from margin.neural.initialize.initializers import INITIALIZERS, Initializer
 from margin.neural.losses.class_losses import CLASS_LOSSES, CrossEntropy
-from margin.neural.losses.network_loss import ClassLoss, TargetLoss
+from margin.neural.losses.network_loss import ClassLoss, TargetLoss, locations
 from margin.neural.losses.target_losses import TARGET_LOSSES
 from margin.neural.parts import chosen
 from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
@@ -97,8 +99,26 @@ class LossOfTargets(Declared):
         "the deviance of counts; with 'normal' and 'laplace' the network also gives the width of every prediction.",
     )
 
-    def _target_loss(self) -> TargetLoss:
-        return chosen(f"{type(self).__name__}: loss", self.loss, TARGET_LOSSES)
+    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for counts.")
+
+    def _target_loss(self, Y: np.ndarray | None = None) -> TargetLoss:
+        """The loss; with the targets ``Y`` of a fit, which are checked, also what predictions pass through."""
+        loss = chosen(f"{type(self).__name__}: loss", self.loss, TARGET_LOSSES)
+        if Y is not None:
+            if loss.of_counts and (Y.min() < 0 or not Y.any()):
+                raise ValueError(
+                    f"{type(self).__name__}: y must have no negative number and one above 0 with loss 'poisson'; "
+                    f"got a smallest of {Y.min()} and a sum of {Y.sum()}."
+                )
+            self.out_activation_ = "exp" if loss.of_counts else "identity"
+        return loss
+
+    def _linked(self, outputs: Any, n_targets: int) -> Any:
+        """Predicted targets, in the scale of the training, from outputs (..., k targets): arrays or tensors."""
+        outputs = locations(outputs, n_targets)
+        if getattr(self, "out_activation_", "identity") == "identity":  # a model stored before it had others
+            return outputs
+        return np.exp(outputs) if isinstance(outputs, np.ndarray) else outputs.exp()
 
 
 class RegularizedWeights(Declared):

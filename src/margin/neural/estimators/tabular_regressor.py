@@ -16,7 +16,7 @@ from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.estimators.parameters import LossOfTargets
 from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
-from margin.neural.losses.network_loss import TargetLoss, locations
+from margin.neural.losses.network_loss import TargetLoss
 from margin.neural.scaling import Scaling
 
 __all__ = ["TabularNetRegressor"]
@@ -39,7 +39,6 @@ class TabularNetRegressor(RegressorMixin, LossOfTargets, TabularNetEstimator):
     target_center_: np.ndarray = attribute("What is subtracted from every target.")
     target_scale_: np.ndarray = attribute("What every target is divided by.")
     single_target_: bool = attribute("Whether fit saw one target as a vector.")
-    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for 'poisson'.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -52,10 +51,7 @@ class TabularNetRegressor(RegressorMixin, LossOfTargets, TabularNetEstimator):
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         Y = y.reshape(len(y), -1).astype(X.dtype)
         self.single_target_ = y.ndim == 1
-        loss = self._target_loss()
-        if loss.of_counts and Y.min() < 0:
-            raise ValueError(f"TabularNetRegressor: y must have no negative number with this loss; got {Y.min()}.")
-        self.out_activation_ = "exp" if loss.of_counts else "identity"
+        loss = self._target_loss(Y)
         if not self._goes_on():
             targets = Scaling.none(Y.shape[1]) if loss.of_counts else Scaling.of(Y, weight)
             self.target_center_, self.target_scale_ = targets
@@ -76,8 +72,8 @@ class TabularNetRegressor(RegressorMixin, LossOfTargets, TabularNetEstimator):
 
     def _predictions(self, outputs: Tensor) -> Tensor:
         """Outputs of the networks as (scaled) targets."""
-        outputs = locations(outputs, len(self.target_center_))
-        return outputs.exp() if getattr(self, "out_activation_", "") == "exp" else outputs
+        predictions: Tensor = self._linked(outputs, len(self.target_center_))
+        return predictions
 
     def _in_units(self, outputs: Tensor) -> Tensor:
         return super()._in_units(self._predictions(outputs))

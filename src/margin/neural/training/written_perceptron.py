@@ -44,7 +44,7 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
     loss_of = _written_loss(objective)
     if loss_of is None or type(module) not in (MLP, TwoClassMLP) or not isinstance(module, MLP):
         return None
-    usual = module.dropout.p == 0 and type(module.activation) in ACTIVATION_BACKWARD
+    usual = module.dropout.p == 0 and module.norms is None and type(module.activation) in ACTIVATION_BACKWARD
     if not usual or not all(p.requires_grad and p.device.type == "cpu" for p in module.parameters()):
         return None
     # Looking parameters up in a module takes longer than adding a bias.
