@@ -48,9 +48,9 @@ def names_of_torch(tree):
         if isinstance(node, ast.Attribute):
             owner = node.value
             name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
-            if name in TORCH:
-                yield node.attr, node.lineno
-            elif node.attr in {"softmax", "log_softmax", "logsumexp"} and name not in {"special", "self", "np"}:
+            if name in TORCH or (
+                node.attr in {"softmax", "log_softmax", "logsumexp"} and name not in {"special", "self", "np"}
+            ):
                 yield node.attr, node.lineno
 
 
