@@ -257,9 +257,10 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Seeds) -> tuple[Step, RowBatches]:
         """What one update is, and the batches it takes."""
         if self.solver == "lbfgs":
-            if getattr(self, "regularizer", None) is not None:
+            regularizer = getattr(self, "regularizer", None)
+            if regularizer is not None:
                 raise ValueError(
-                    f"{type(self).__name__}: regularizer must be None with solver 'lbfgs'; got {self.regularizer!r}."  # type: ignore[attr-defined]
+                    f"{type(self).__name__}: regularizer must be None with solver 'lbfgs'; got {regularizer!r}."
                 )
             batches = RowBatches(rows, len(rows), seeds.order)
             limit = getattr(self, "max_fun", None)

@@ -16,7 +16,7 @@ from margin.neural.losses.fused import (
 from margin.neural.losses.likelihood import NegativeLogLikelihood, SumOfLosses, build_loss, gaussian_nll, sum_of
 from margin.neural.losses.margins import hinge_loss, multiclass_hinge_loss, soft_margin_objective, triplet_loss
 from margin.neural.losses.network_loss import ClassLoss, NetworkLoss, TargetLoss
-from margin.neural.losses.overlap import dice_loss
+from margin.neural.losses.overlap import dice_loss, soft_dice
 from margin.neural.losses.reduction import reduce
 from margin.neural.losses.regression import (
     half_squared_error,
@@ -85,6 +85,7 @@ __all__ = [
     "quantile_loss",
     "reduce",
     "register_family",
+    "soft_dice",
     "soft_margin_objective",
     "squared_error",
     "sse",

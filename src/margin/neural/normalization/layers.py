@@ -69,7 +69,7 @@ class LayerNorm(nn.LayerNorm):
     """Each sample over its last axes: the same in training and prediction, whatever the batch."""
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = EPS, affine: bool = True):
-        super().__init__(normalized_shape, eps, elementwise_affine=affine)  # type: ignore[arg-type]
+        super().__init__(normalized_shape, eps, elementwise_affine=affine)
 
     def forward(self, x: Tensor) -> Tensor:
         return fused_layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)

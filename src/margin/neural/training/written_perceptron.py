@@ -109,6 +109,6 @@ WRITTEN: dict[type[NetworkLoss], WrittenLoss] = {CrossEntropy: _cross_entropy, S
 
 def _written_loss(objective: Objective) -> WrittenLoss | None:
     """The written form of what ``objective`` minimizes; None where there is none."""
-    if not isinstance(objective, Supervised) or objective.several or getattr(objective.loss, "label_smoothing", 0):
+    if not isinstance(objective, Supervised) or objective.several or getattr(objective.loss, "label_smoothing", False):
         return None
     return WRITTEN.get(type(objective.loss))

@@ -24,6 +24,7 @@ from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.estimators.parameters import LEARNING_RATES
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
+from margin.neural.losses.overlap import soft_dice
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, begin_with_frequencies, pixel_network
 from margin.neural.training import RowBatches, Step
@@ -165,8 +166,7 @@ def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0) -> Tenso
         return entropy
     p = fused_softmax(scores, dim=1)
     truth = functional.one_hot(codes, scores.shape[1]).permute(0, 3, 1, 2).to(p.dtype)
-    shared = (p * truth).sum(dim=(2, 3))
-    dice = (2 * shared + 1) / (p.sum(dim=(2, 3)) + truth.sum(dim=(2, 3)) + 1)  # 1: a class that is absent counts 1
+    dice = soft_dice(p, truth)
     return (1 - dice_weight) * entropy + dice_weight * (1 - dice.mean(dim=1))
 
 
