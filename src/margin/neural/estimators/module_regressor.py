@@ -33,6 +33,9 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
     >>> model = NeuralRegressor(net, learning_rate_init=0.02, batch_size=10, max_iter=60, random_state=0)
     >>> model.fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9
     True
+    >>> from margin.neural.losses import Huber
+    >>> model.set_params(loss=Huber(delta=2.0)).fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9
+    True
     """
 
     single_target_: bool = attribute("Whether fit saw one target as a vector.")

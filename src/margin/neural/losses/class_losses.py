@@ -22,6 +22,7 @@ __all__ = ["CLASS_LOSSES", "CrossEntropy", "MarginLoss"]
 class CrossEntropy(ClassLoss):
     """Negative log-probability of each row's class; of several labels, the sum of their own.
 
+    >>> import torch
     >>> CrossEntropy()(torch.zeros(1, 4), torch.tensor([2]))
     tensor([1.3863])
     """
@@ -47,6 +48,7 @@ class MarginLoss(ClassLoss):
 
     Scores are then no log-probabilities: only their order is learned.
 
+    >>> import torch
     >>> MarginLoss()(torch.tensor([[3.0, 1.0, 2.5]]), torch.tensor([0]))
     tensor([0.5000])
     """

@@ -40,6 +40,7 @@ __all__ = [
 class SquaredError(TargetLoss):
     r"""Half the squared error, averaged over the targets of a row.
 
+    >>> import torch
     >>> SquaredError()(torch.tensor([[1.0, 4.0]]), torch.tensor([[0.0, 2.0]]))
     tensor([1.2500])
     """
@@ -58,6 +59,7 @@ class AbsoluteError(TargetLoss):
 class Huber(TargetLoss):
     """Squares of small errors and absolute values of large ones, so that outliers pull with a bounded force.
 
+    >>> import torch
     >>> Huber(delta=2.0)(torch.tensor([[4.0]]), torch.tensor([[0.0]]))
     tensor([6.])
     """
@@ -107,6 +109,7 @@ class _Likelihood(TargetLoss):
 class NormalLikelihood(_Likelihood):
     r"""A normal distribution around every prediction, whose width the network gives too, as its logarithm.
 
+    >>> import torch
     >>> NormalLikelihood()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0]]))  # log sqrt(2 pi)
     tensor([0.9189])
     """
