@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits, load_iris, make_friedman1
 from sklearn.model_selection import GridSearchCV
 
 import margin
+import margin.graphs.generators
 from margin import catalog
 from margin.core.parts import Part
 from margin.neural import activations, initialize, losses, normalization, regularizers
@@ -39,6 +40,14 @@ MODELS = {
     "vision-transformer": ({**ROWS, "max_iter": 1, "d_model": 8, "n_heads": 2, "n_blocks": 1}, IMAGES, DIGITS),
 }  # fmt: skip
 
+WORDS = ["good fine nice", "bad poor awful", "nice good", "awful bad"] * 6
+GRAPHS = [margin.graphs.generators.ring(n) for n in (3, 4, 5, 8, 9, 10) for _ in range(4)]
+MODELS |= {
+    "text-classifier": ({**ROWS, "max_iter": 2}, WORDS, ["up", "down", "up", "down"] * 6),
+    "graph-classifier": ({**ROWS, "max_iter": 2}, GRAPHS, [len(graph) > 6 for graph in GRAPHS]),
+    "node-classifier": ({**ROWS, "max_iter": 2}, XC, YC),
+}
+
 TARGETS = [losses.Huber(2.0), losses.Pinball(0.3), losses.NormalLikelihood(), *losses.TARGET_LOSSES]
 CLASSES = [losses.CrossEntropy(label_smoothing=0.1), losses.MarginLoss(0.5), *losses.CLASS_LOSSES]
 UNITS = ["mish", "sine", "gaussian", "relu_squared", activations.ELU(0.5), activations.LeakyReLU(0.2)]
@@ -60,6 +69,9 @@ CHOICES = {
     "neural-regressor": {"loss": TARGETS},
     "sequence-classifier": {"loss": CLASSES},
     "sequence-regressor": {"loss": TARGETS},
+    "text-classifier": {"loss": CLASSES},
+    "graph-classifier": {"loss": CLASSES},
+    "node-classifier": {"loss": CLASSES},
     "vision-transformer": {"loss": CLASSES[:1], "regularizer": WEIGHTS[-1:]},
 }  # fmt: skip
 CASES = [(name, key, value) for name, keys in CHOICES.items() for key, values in keys.items() for value in values]

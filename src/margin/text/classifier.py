@@ -26,7 +26,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.losses.fused import fused_cross_entropy
+from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
@@ -37,7 +37,7 @@ from margin.text.texts import text_rows
 __all__ = ["TextClassifier"]
 
 
-class TextClassifier(ClassifierMixin, TextNetworkEstimator):
+class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
     """Network for the class of a text: bag of words, convolutions, a recurrent network or a transformer.
 
     ``X`` is a sequence of strings. The vocabulary is learned from them and stored with the model; a token that fit has
@@ -143,7 +143,7 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
         ids, y = batch
         if module.training:
             ids = hidden_at_random(ids, self.token_dropout, noise)
-        return {"loss": fused_cross_entropy(module(ids), y, reduction="none")}
+        return {"loss": self._class_loss()(module(ids), y, module.training)}
 
     def _learned_codes(self, texts: Sequence[str]) -> TermCodes:
         return TermCodes.learn(
