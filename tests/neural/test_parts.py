@@ -154,6 +154,46 @@ def test_a_grid_reaches_into_a_part():
     assert model.set_params(loss__delta=3.0).loss == losses.Huber(3.0)
 
 
+@pytest.mark.parametrize("name", ["autoencoder", "vae", "few-shot-learner", "neural-ode"])
+@pytest.mark.parametrize("activation", ["mish", activations.ELU(0.5)], ids=str)
+def test_other_networks_take_activations_too(name, activation, tmp_path):
+    X = {"neural-ode": XR.reshape(60, 10, 2), "few-shot-learner": XC}.get(name, XR)
+    episodes = {"ways": 3} if name == "few-shot-learner" else {}
+    model = catalog.create(name, activation=activation, max_iter=2, random_state=0, **episodes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, YC) if name == "few-shot-learner" else model.fit(X)
+    margin.save(model, tmp_path / "model.margin")
+    again = margin.load(tmp_path / "model.margin")
+    assert again.activation == activation
+    for key, array in model.weights_.items():
+        np.testing.assert_array_equal(again.weights_[key], array)
+
+
+def test_a_file_with_a_wrong_part_is_refused(tmp_path):
+    """Writing checks no parameters, reading does: what is no loss, and a loss that is out of its domain."""
+    for wrong in (margin.Ridge(), losses.Huber(-1.0), losses.CrossEntropy(), "hubert", {"name": "huber"}):
+        margin.save(margin.MLPRegressor(loss=wrong), tmp_path / "model.margin")
+        with pytest.raises(StoreError, match=r"loss must be|delta must be"):
+            margin.load(tmp_path / "model.margin")
+    network = margin.MLPRegressor((3,), activation=activations.ELU(0.5), max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network.fit(XR, YR)
+    for wrong in ({"name": "elu", "alpha": -1.0}, {"name": "exec"}, {"name": "elu", "alpha": "x"}, {"name": ["elu"]}):
+        network.network_["activation"] = wrong
+        margin.save(network, tmp_path / "model.margin")
+        with pytest.raises(StoreError, match="describes no part"):
+            margin.load(tmp_path / "model.margin")
+
+
+def test_a_search_tries_the_usual_activations_only():
+    draw = margin.search_space(margin.MLPClassifier)["activation"]
+    drawn = {draw.rvs(random_state=seed) for seed in range(60)}
+    assert drawn <= set(activations.USUAL)
+    assert "loss" not in margin.search_space(margin.MLPClassifier)
+
+
 class OwnLoss(losses.TargetLoss):
     """A loss of a user's."""
 

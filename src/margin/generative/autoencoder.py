@@ -235,7 +235,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.sparsity == "kl" and self.code_activation not in IN_UNIT_INTERVAL:
+        code_activation = described("Autoencoder: code_activation", self.code_activation, ACTIVATIONS)
+        if self.sparsity == "kl" and code_activation not in IN_UNIT_INTERVAL:
             raise ValueError(
                 "Autoencoder: code_activation must be 'logistic' with sparsity 'kl', a divergence between means in "
                 f"(0, 1); got {self.code_activation!r}."
