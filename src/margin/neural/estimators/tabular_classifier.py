@@ -21,7 +21,8 @@ from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.calibration import best_temperature
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
-from margin.neural.estimators.tabular import TabularNetEstimator
+from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
+from margin.neural.losses.network_loss import ClassLoss
 
 __all__ = ["TabularNetClassifier"]
 
@@ -69,7 +70,7 @@ class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
             )
         self.classes_, self.temperature_ = classes, 1.0
         yield from self._learn(
-            X, codes, weight, self._losses, _accuracy,
+            X, codes, weight, _of_networks(self._class_loss()), _accuracy,
             n_outputs=len(classes), zero_output=False, seed=self._seed(state), labels=codes, state=state,
         )  # fmt: skip
 
@@ -96,11 +97,16 @@ class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
         # The mean over several networks is less sure than each of them: only what smoothing left too unsure is mended.
         self.temperature_ = temperature if self.n_networks == 1 else min(temperature, 1.0)
 
-    def _losses(self, outputs: Tensor, target: Tensor, training: bool) -> Tensor:
+
+def _of_networks(loss: ClassLoss) -> RowLoss:
+    """The loss of every row by every network, from scores (networks, rows, classes) and codes (rows,)."""
+
+    def losses(outputs: Tensor, target: Tensor, training: bool) -> Tensor:
         n_networks, n_rows, n_classes = outputs.shape
         repeated = target.expand(n_networks, n_rows).reshape(-1)
-        losses = self._class_loss()(outputs.reshape(-1, n_classes), repeated, training)
-        return losses.view(n_networks, n_rows).T
+        return loss(outputs.reshape(-1, n_classes), repeated, training).view(n_networks, n_rows).T
+
+    return losses
 
 
 def _accuracy(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:
