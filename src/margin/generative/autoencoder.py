@@ -28,10 +28,11 @@ from margin.generative.autoencoder_network import AutoencoderNetwork
 from margin.generative.sparsity import l1_activity, mean_activity_kl
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
-from margin.neural.training.optimizers import OPTIMIZERS
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 
 __all__ = ["Autoencoder", "corrupt", "reconstruction_loss"]
 
@@ -127,13 +128,13 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     standardize: bool = parameter(
         True, Flag(), "Whether columns are brought to mean 0 and deviation 1 for the encoder and a linear output."
     )
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "adam",
-        Choice(*OPTIMIZERS, "lbfgs"),
+        solvers(*OPTIMIZERS, "lbfgs"),
         "Optimizer. 'lbfgs' takes all rows at once and line searches; for small networks and rows without noise.",
     )
     alpha: float = default(0.0)
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = default(2e-3)
     batch_size: int | str = default(64)
     max_iter: int = default(100)

@@ -25,7 +25,7 @@ from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes, learning_rates
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
 from margin.neural.robust_scaling import BOUND, RobustScaling
@@ -33,7 +33,8 @@ from margin.neural.training import TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
 from margin.neural.training.rows import Rows
-from margin.neural.training.schedules import SCHEDULES
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 
 __all__ = ["TabularNetEstimator"]
 
@@ -50,7 +51,7 @@ class TabularNetEstimator(NeuralEstimator):
     _: KW_ONLY
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
     activation: str = parameter("silu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
-    solver: str = default("adam", "Optimizer.")
+    solver: str | Rule = default("adam", "Optimizer.")
     alpha: float = parameter(
         0.0, Number(low=0, search=(1e-5, 1.0), log=True), "Strength of the L2 penalty on the weights."
     )
@@ -59,9 +60,9 @@ class TabularNetEstimator(NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(16, 512), log=True)),
         "Rows per update; 'auto' is a tenth of the rows, at least 16 and at most 256.",
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "linear",
-        Choice(*(name for name in SCHEDULES if name != "adaptive")),
+        learning_rates("constant", "cosine", "linear", "step", "exponential", "one_cycle"),
         "How the learning rate falls over max_iter.",
     )
     learning_rate_init: float = parameter(

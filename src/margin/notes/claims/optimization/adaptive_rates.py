@@ -18,7 +18,7 @@ from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, RMSProp, Rul
 
 @claim("adagrad")
 def first_step_is_the_rate_in_every_coordinate() -> Verdict:
-    steps = feed(AdaGrad(eps=1e-8), [[1.0, 100.0], [1.0, 100.0], [0.5, 20.0]], rate=0.1)
+    steps = feed(AdaGrad(epsilon=1e-8), [[1.0, 100.0], [1.0, 100.0], [0.5, 20.0]], rate=0.1)
     norm_rule = 0.1 * np.array([1.0, 100.0]) / np.linalg.norm([1.0, 100.0])  # one scalar for the whole vector
     effective = np.abs(steps / [[1.0, 100.0], [1.0, 100.0], [0.5, 20.0]])
     return corrected(
@@ -48,9 +48,9 @@ def without_the_root_the_rate_dies_at_once() -> Verdict:
     return every(
         with_root=near(best[0], notes["with_root"], tolerance=1e-6),
         without=near(best[1], notes["without"], tolerance=0.05),
-        rule=near(feed(AdaGrad(eps=0.0), gradients, 0.1), -0.1 * gradients / np.sqrt(squares), tolerance=1e-12),
+        rule=near(feed(AdaGrad(epsilon=0.0), gradients, 0.1), -0.1 * gradients / np.sqrt(squares), tolerance=1e-12),
         rule_without_root=near(
-            feed(AdaGrad(eps=0.5, root=False), gradients, 0.1), -0.1 * gradients / (squares + 0.5), tolerance=1e-12
+            feed(AdaGrad(epsilon=0.5, root=False), gradients, 0.1), -0.1 * gradients / (squares + 0.5), tolerance=1e-12
         ),
     )
 
@@ -69,7 +69,7 @@ def adagrad_dies_where_rmsprop_lives() -> Verdict:
 @claim("rmsprop")
 def steps_become_the_rate_whatever_the_gradient() -> Verdict:
     gradients = np.tile([1e-3, 1e3], (2000, 1))
-    steps = feed(RMSProp(0.9, eps=1e-12), gradients, rate=0.01)
+    steps = feed(RMSProp(0.9, epsilon=1e-12), gradients, rate=0.01)
     norm_rule = 0.01 * gradients[-1] / np.linalg.norm(gradients[-1])
     # A window that already holds g_t in the previous average counts the newest gradient twice over.
     peek = 0.01 / np.sqrt(0.9 * 1.0 + 0.1 * 1.0)
@@ -105,7 +105,7 @@ def adadelta_is_not_rmsprop() -> Verdict:
 
 @claim("adam")
 def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
-    ones = -feed(Adam(eps=0.0), np.ones((100, 1)))[:, 0]
+    ones = -feed(Adam(epsilon=0.0), np.ones((100, 1)))[:, 0]
     t = np.arange(1, 101)
     m, v = 1 - 0.9**t, 1 - 0.999**t  # both moments of a constant gradient of 1
     printed = (m / 0.1) / np.sqrt(v)  # corrections by 1 - beta, and the root of the uncorrected second moment
@@ -151,7 +151,7 @@ def corrected_moments_are_unbiased(seed: int) -> Verdict:
     for t in range(1, 21):
         state, _ = rule.update(state, rng.normal(mean, 1.0, runs), x, 1.0)
         if t in (1, 2, 5, 20):
-            m, v = state.corrected(rule.beta1, rule.beta2)
+            m, v = state.corrected(rule.beta_1, rule.beta_2)
             gaps += [abs(m.mean() - mean) * np.sqrt(runs) / m.std(), abs(v.mean() - second) * np.sqrt(runs) / v.std()]
             raw.append(state.first.mean() / m.mean() - (1 - 0.9**t))
     return every(unbiased=below(max(gaps), ERRORS), raw_too_small_by=near(raw, np.zeros(4), tolerance=1e-12))

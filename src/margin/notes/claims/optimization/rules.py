@@ -11,7 +11,7 @@ from margin.core.verdict import Verdict, every, near
 from margin.notes.claims import claim
 from margin.optimize import descend, follow
 from margin.optimize.landscapes import BEALE
-from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, Rule
+from margin.optimize.rules import AdaDelta, AdaGrad, Adam, AdamW, Descent, Momentum, Nesterov, RMSProp, Rule
 from margin.optimize.steps import Array, Steps
 
 
@@ -56,11 +56,11 @@ def every_rule_equals_torch_step_by_step() -> Verdict:
         "sgd": (Descent(), 0.01, "SGD", {}),
         "momentum": (Momentum(0.9), 0.003, "SGD", {"momentum": 0.9}),
         "nesterov": (Nesterov(0.9, shifted=True), 0.003, "SGD", {"momentum": 0.9, "nesterov": True}),
-        "adagrad": (AdaGrad(eps=1e-10), 0.1, "Adagrad", {"eps": 1e-10}),
+        "adagrad": (AdaGrad(epsilon=1e-10), 0.1, "Adagrad", {"eps": 1e-10}),
         "rmsprop": (RMSProp(0.99), 0.01, "RMSprop", {"alpha": 0.99}),
         "adadelta": (AdaDelta(0.9, 1e-6), 1.0, "Adadelta", {"rho": 0.9, "eps": 1e-6}),
         "adam": (Adam(), 0.02, "Adam", {}),
-        "adamw": (Adam(weight_decay=0.1), 0.02, "AdamW", {"weight_decay": 0.1}),
+        "adamw": (AdamW(weight_decay=0.1), 0.02, "AdamW", {"weight_decay": 0.1}),
     }
     return every(
         **{
