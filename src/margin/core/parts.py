@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from margin.core.parameters import Declared, parameters_of
+from margin.core.parameters import Declared, check_parameters, parameters_of
 
 __all__ = ["Part"]
 
 
 class Part(Declared):
     """A declared object that is passed to others; it stores its parameters and learns nothing."""
+
+    def check(self) -> None:
+        """Raise one sentence for the first parameter outside its domain, in this part or in those among its own."""
+        check_parameters(self)
+        for value in self.get_params(deep=False).values():
+            if isinstance(value, Part):
+                value.check()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, and with ``deep`` those of the parts among them as ``name__parameter``."""
@@ -52,7 +59,7 @@ class Part(Declared):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in chosen.items())})"
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self.get_params(deep=False) == other.get_params(deep=False)  # type: ignore[attr-defined]
+        return type(other) is type(self) and self.get_params(deep=False) == other.get_params(deep=False)
 
     def __hash__(self) -> int:
         return hash(type(self))  # parameters may be set later, the class may not

@@ -27,7 +27,7 @@ from dataclasses import KW_ONLY
 from typing import ClassVar
 
 from margin.core.domains import Instance, Integer, Number, Optional
-from margin.core.parameters import check_parameters, parameter
+from margin.core.parameters import parameter
 from margin.core.parts import Part
 from margin.optimize import schedules
 from margin.optimize.schedules import Schedule
@@ -70,7 +70,7 @@ class RateSchedule(Part, ABC):
 
     def over(self, rate: float, steps: int) -> Schedule:
         """The rates of a run of ``steps``, the highest of them ``rate`` unless the schedule names its own."""
-        check_parameters(self)
+        self.check()
         return self._over(rate if self.rate is None else self.rate, steps)
 
     @abstractmethod
@@ -163,7 +163,7 @@ class InversePower(RateSchedule):
     _open_ended: ClassVar[bool] = True
 
     _: KW_ONLY
-    power: float = parameter(0.5, Number(low=0), "Exponent of the number of steps.")
+    power: float = parameter(0.5, Number(low=0, high=10), "Exponent of the number of steps.")
 
     def _over(self, rate: float, steps: int) -> Schedule:
         return schedules.inverse_power(rate, power=self.power)

@@ -1,7 +1,7 @@
 import numpy as np
-from peers import assert_equals_torch
 
 from margin.optimize import NAdam
+from peers import assert_equals_torch
 
 
 def test_equals_torch():

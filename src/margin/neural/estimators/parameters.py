@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from margin.core.domains import Choice, Domain, Either, Flag, Instance, Integer, Number, Optional, Seed, Sequence
-from margin.core.parameters import VERBOSE, Declared, check_parameters, parameter, parameters_of
+from margin.core.parameters import VERBOSE, Declared, parameter, parameters_of
 from margin.core.parts import Part
 from margin.core.randomness import RandomLike
 from margin.neural.training.schedules import named_schedule
@@ -143,13 +143,12 @@ class TrainingParameters(Declared):
         """Raise one sentence for a parameter of the solver or of the schedule that is outside its domain."""
         for part in (self.solver, self.learning_rate):
             if isinstance(part, Part):
-                check_parameters(part)
+                part.check()
 
     def _rule(self) -> Rule:
         """The update rule that ``solver`` is or names, with its weight decay."""
         if isinstance(self.solver, Rule):
-            undecided = self.solver.decouples and self.solver.get_params(deep=False)["weight_decay"] is None
-            return self.solver.replace(weight_decay=self.alpha) if undecided else self.solver
+            return _with_decay(self.solver, self.alpha)
         decay = {"weight_decay": self.alpha}
         adam = {"beta_1": float(self.beta_1), "beta_2": float(self.beta_2), "epsilon": self.epsilon}
         if self.solver == "muon":
@@ -170,6 +169,15 @@ class TrainingParameters(Declared):
 
     def _rows_per_update(self, n_rows: int) -> int:
         return min(200, n_rows) if self.batch_size == "auto" else int(self.batch_size)
+
+
+def _with_decay(rule: Rule, alpha: float) -> Rule:
+    """The rule with ``alpha`` as its weight decay where it has one and leaves it open."""
+    params = rule.get_params(deep=False)
+    changes = {name: _with_decay(part, alpha) for name, part in params.items() if isinstance(part, Rule)}
+    if rule.decouples and params["weight_decay"] is None:
+        changes["weight_decay"] = alpha
+    return rule.replace(**changes) if changes else rule
 
 
 def _sgd(momentum: float, nesterov: bool) -> Rule:

@@ -61,6 +61,7 @@ def make_optimizers(module: nn.Module, rule: Rule, rate: float, *, penalty: floa
     A ``penalty`` that is added to the gradient acts on matrices only, and so does the decay of a rule that decouples
     it: not on biases, norms and embeddings. Muon moves the matrices of hidden layers and leaves the rest to another.
     """
+    rule.check()
     named = {name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad}
     decayed = decayed_names(module) & named.keys()
     if not isinstance(rule, Muon):

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from margin.core.domains import Number
-from margin.core.parameters import check_parameters
 from margin.core.parts import Part
 
 __all__ = ["DECAY", "EPSILON", "FRACTION", "Rule", "hyperparameters", "largest", "sign", "square_root", "zeros_like"]
@@ -40,7 +39,7 @@ class Rule(Part, ABC):
 
     def start(self, x: Array) -> Any:
         """The state before the first gradient; parameters outside their domains are refused here."""
-        check_parameters(self)
+        self.check()
         return self._start(x)
 
     @abstractmethod
