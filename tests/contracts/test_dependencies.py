@@ -11,7 +11,7 @@ ROOT = Path(margin.__file__).parent
 
 # From the bottom up; packages on one line are siblings and never import each other unless named in MAY_SEE.
 LAYERS = [
-    {"core"},
+    {"core", "compiled"},
     {"foundations"},
     {"data", "metrics", "optimize"},
     {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical"},
@@ -26,6 +26,7 @@ LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in 
 # The catalog is names only, so the store may read it; each of these may import those before it.
 ORDER_AT_THE_TOP = ["catalog", "store", "runs", "service"]
 MAY_SEE = {
+    ("core", "compiled"),
     ("optimize", "metrics"),
     ("mixture", "cluster"),  # EM starts from k-means
     ("graphical", "neighbors"),  # a network of states is a density by the columns of a table
