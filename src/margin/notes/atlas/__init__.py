@@ -16,7 +16,7 @@ from typing import Any
 __all__ = ["Expected", "Row", "areas", "find", "inventory", "row", "rows"]
 
 FIELDS = {"id", "title", "kind", "where", "equation", "statement", "code", "experiment", "numbers", "erratum"}
-FIELDS |= {"notation", "values"}
+FIELDS |= {"notation", "values", "as_run"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Row:
     where: tuple[str, ...]
     statement: str
     code: tuple[str, ...]
+    as_run: tuple[str, ...] = ()
     equation: str = ""
     experiment: str = ""
     numbers: str = ""
