@@ -59,7 +59,7 @@ class Rule(Part, ABC):
 
 
 def hyperparameters(rule: Rule) -> dict[str, Any]:
-    """What was chosen before the run, as opposed to what the run learns.
+    """What of a ``rule`` was chosen before the run, as opposed to what the run learns.
 
     >>> from margin.optimize import Momentum
     >>> hyperparameters(Momentum(gamma=0.95))
