@@ -174,7 +174,8 @@ class TrainingParameters(Declared):
 def _with_decay(rule: Rule, alpha: float) -> Rule:
     """The rule with ``alpha`` as its weight decay where it has one and leaves it open."""
     params = rule.get_params(deep=False)
-    changes = {name: _with_decay(part, alpha) for name, part in params.items() if isinstance(part, Rule)}
+    parts = {name: part for name, part in params.items() if isinstance(part, Rule)}
+    changes: dict[str, Any] = {name: _with_decay(part, alpha) for name, part in parts.items()}
     if rule.decouples and params["weight_decay"] is None:
         changes["weight_decay"] = alpha
     return rule.replace(**changes) if changes else rule

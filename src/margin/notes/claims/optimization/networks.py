@@ -19,7 +19,7 @@ def network_path(rule: Rule, rate: float, steps: int) -> Array:
     from margin.neural.training.descent import GradientDescent
     from margin.neural.training.meter import Mean
 
-    point = torch.nn.Module()
+    point: Any = torch.nn.Module()
     point.x = torch.nn.Parameter(torch.tensor([1.0, 1.2], dtype=torch.float64))
     descent, path = GradientDescent(point, rule, rate), [[1.0, 1.2]]
 
