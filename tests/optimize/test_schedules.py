@@ -102,6 +102,12 @@ def test_warm_up_meets_its_schedule():
     assert schedule(1000) == 0.0
 
 
+def test_one_cycle_may_begin_at_its_peak():
+    rates = [one_cycle(0.5, steps=10, rise=0.1)(t) for t in range(10)]
+    assert rates[0] == pytest.approx(0.5)
+    assert rates == sorted(rates, reverse=True)
+
+
 def test_inverse_time_halves():
     assert inverse_time(1.0, half_life=8)(8) == 0.5
 

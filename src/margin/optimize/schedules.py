@@ -150,7 +150,7 @@ def one_cycle(
     top = rise * steps - 1  # the index of the step with the peak rate; the last step has index steps - 1
 
     def rate(t: int) -> float:
-        if t <= top:
+        if t <= top and top > 0:  # a short run may begin at its peak
             return _cosine_between(start, peak, t / top)
         return _cosine_between(peak, end, min((t - top) / (steps - 1 - top), 1.0))
 

@@ -33,15 +33,16 @@ def squares(module: Any, batch: Any, _noise: Any = None) -> Any:
 
 
 def moved(rule: Rule, seed: int, **options: Any) -> list[np.ndarray]:
-    """Matrix and bias of a linear map after four updates from all rows with their weights."""
+    """Matrix and bias of a linear map after four updates from all rows with their weights, and the last mean loss."""
     X, Y, W, b, weight = drawn(seed)
     module = nn.Linear(3, 2, dtype=torch.float64)
     module.load_state_dict({"weight": torch.tensor(W), "bias": torch.tensor(b)})
     descent = GradientDescent(module, rule, rate, **options)
     batch = Batch((torch.tensor(X), torch.tensor(Y)), torch.tensor(weight), torch.tensor(weight).sum())
     for t in range(4):
-        descent(lambda part: squares(module, part.tensors), batch, t, factor=0.8)
-    return [module.weight.detach().numpy(), module.bias.detach().numpy()]
+        means = descent(lambda part: squares(module, part.tensors), batch, t, factor=0.8)
+    loss = float(means["loss"].total.detach() / means["loss"].mass)
+    return [module.weight.detach().numpy(), module.bias.detach().numpy(), np.array(loss)]
 
 
 def rate(t: int) -> float:
@@ -55,14 +56,16 @@ def by_hand(direction: Direction, seed: int, *, penalty: float = 0.0, clip: floa
     """The same with gradients written out; ``direction`` is of parameter, update, gradient and weights."""
     X, Y, W, b, weight = drawn(seed)
     for t in range(4):
-        gap = 2 * weight[:, None] * (X @ W.T + b - Y) / weight.sum()
+        error = X @ W.T + b - Y
+        loss = np.average((error**2).sum(axis=1), weights=weight)
+        gap = 2 * weight[:, None] * error / weight.sum()
         slopes = [gap.T @ X, gap.sum(axis=0)]
         if clip is not None:
             slopes = [slope * min(1.0, clip / np.sqrt(sum((s**2).sum() for s in slopes))) for slope in slopes]
         slopes[0] = slopes[0] + penalty / weight.sum() * W
         moves = [direction(k, t, slope, x) for k, (slope, x) in enumerate(zip(slopes, (W, b)))]
         W, b = (x - 0.8 * rate(t) * move for x, move in zip((W, b), moves))
-    return [W, b]
+    return [W, b, loss]
 
 
 def adam_by_hand(decay: float) -> Direction:

@@ -125,6 +125,7 @@ def rise_then_fall_to_the_floor() -> Verdict:
         network_rise=equal(
             _network_rates("linear", 40, warmup=0.25), rates(warm_up(linear(0.5, steps=30), steps=10), 40)
         ),
+        after_the_cycle=near(one_cycle(0.5, steps=40)(70), cycle[-1], tolerance=1e-15),
         network_cycle=equal(_network_rates("one_cycle", 40), cycle.tolist()),
     )
 
