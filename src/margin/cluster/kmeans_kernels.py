@@ -96,8 +96,8 @@ def sum_clusters(
 def to_means(
     sums: ConstMatrix, totals: ConstVector, counts: ConstIntegers, centers: Matrix, moved: Vector, half_gap: Vector
 ) -> cython.void:
-    """Move ``centers`` to the means of their rows, in place. ``moved``, zeros before, and ``half_gap``, infinite before,
-    become the squares of how far each went and of the distance to the nearest other one."""
+    """Move ``centers`` to the means of their rows, in place. ``moved``, zeros before, and ``half_gap``, infinite
+    before, become the squares of how far each went and of the distance to the nearest other one."""
     k = centers.shape[0]
     d = centers.shape[1]
     for c in range(k):
