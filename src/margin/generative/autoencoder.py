@@ -28,12 +28,13 @@ from margin.generative.autoencoder_network import AutoencoderNetwork
 from margin.generative.sparsity import l1_activity, mean_activity_kl
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
 from margin.neural.losses.regression import squared_error
 from margin.neural.parts import described
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
-from margin.neural.training.optimizers import OPTIMIZERS
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 
 __all__ = ["Autoencoder", "corrupt", "reconstruction_loss"]
 
@@ -129,13 +130,13 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     standardize: bool = parameter(
         True, Flag(), "Whether columns are brought to mean 0 and deviation 1 for the encoder and a linear output."
     )
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "adam",
-        Choice(*OPTIMIZERS, "lbfgs"),
+        solvers(*OPTIMIZERS, "lbfgs"),
         "Optimizer. 'lbfgs' takes all rows at once and line searches; for small networks and rows without noise.",
     )
     alpha: float = default(0.0)
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = default(2e-3)
     batch_size: int | str = default(64)
     max_iter: int = default(100)

@@ -36,6 +36,7 @@ from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_s
 from margin.neural.parts import described
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["VAE", "negative_elbo"]
 
@@ -101,7 +102,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     )
     bound_samples: int = parameter(16, Integer(low=1, high=10_000), "Draws of the posterior behind score_samples.")
     alpha: float = default(0.0, "Strength of the L2 penalty on matrices; the divergence regularizes already.")
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = default(2e-3)
     batch_size: int | str = default(64)
     max_iter: int = default(100, "Most epochs.")

@@ -180,7 +180,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             steps_per_epoch=self.episodes, n_rows=self._rows_of_an_epoch(), power=self.power_t,
         )  # fmt: skip
         step = Minimize(
-            module, objective, self._optimization(), schedule=schedule, seed=seeds.noise, clip_norm=self.clip_norm,
+            module, objective, self._rule(), schedule=schedule, seed=seeds.noise, clip_norm=self.clip_norm,
             penalty=self._penalty(), average=self.weight_average,
         )  # fmt: skip
         return step, batches

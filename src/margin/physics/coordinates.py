@@ -15,17 +15,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Integer, Number
+from margin.core.domains import Integer, Number
 from margin.core.parameters import parameter
 from margin.core.records import Record
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes, learning_rates
 from margin.neural.losses.regression import mse_loss
 from margin.neural.nets.mlp import MLP
 from margin.neural.parts import described
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import squared_error
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["CoordinateNetwork", "WaveNetwork", "grid_points", "psnr", "recover_from_laplacian"]
 
@@ -77,7 +78,9 @@ class CoordinateNetwork(NeuralEstimator):
     n_waves: int = parameter(32, Integer(low=1), "Random waves that the coordinates are turned into.")
     frequency: float = parameter(1.0, Number(above=0), "Deviation of the waves' frequencies, in periods per unit.")
     learning_rate_init: float = parameter(0.01, Number(above=0), "Initial learning rate of the schedule.")
-    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "Schedule of the learning rate.")
+    learning_rate: str | RateSchedule = parameter(
+        "cosine", learning_rates("constant", "cosine"), "Schedule of the learning rate."
+    )
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:

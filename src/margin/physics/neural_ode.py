@@ -30,12 +30,20 @@ from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import (
+    ACTIVATION,
+    LAYER_SIZES,
+    OPTIMIZERS,
+    layer_sizes,
+    learning_rates,
+    solvers,
+)
 from margin.neural.losses.regression import squared_error
 from margin.neural.nets.mlp import MLP
 from margin.neural.parts import described
 from margin.neural.training import TensorRows
-from margin.neural.training.optimizers import OPTIMIZERS
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 from margin.physics.discrete_adjoint import can_be_written_out, perceptron_states
 from margin.physics.steps import explicit_step
 from margin.physics.tableaus import EXPLICIT
@@ -147,12 +155,14 @@ class NeuralODE(NeuralEstimator):
     method: str = parameter("rk4", Choice(*EXPLICIT), "Method of the solver.")
     gradient: str = parameter("backprop", Choice("backprop", "adjoint"), "How gradients pass the solver.")
     learning_rate_init: float = default(0.01)
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "adam",
-        Choice("lbfgs", *OPTIMIZERS),
+        solvers("lbfgs", *OPTIMIZERS),
         "Optimizer; 'lbfgs' takes all windows at every step.",
     )
-    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "Schedule of the learning rate.")
+    learning_rate: str | RateSchedule = parameter(
+        "cosine", learning_rates("constant", "cosine"), "Schedule of the learning rate."
+    )
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:

@@ -53,13 +53,13 @@ def test_the_norm_of_every_unit_is_bounded(shape):
 )
 def test_one_step_is_that_of_the_penalized_sum(regularizer, extra):
     """Plain gradient descent on the mean of (losses + penalty): biases are spared."""
-    from margin.neural.training.optimizers import Optimization
+    from margin.optimize.rules import Descent
 
     torch.manual_seed(0)
     net = nn.Linear(3, 2).double()
     W, b = (p.detach().numpy().copy() for p in (net.weight, net.bias))
     x, y = torch.randn(5, 3).double(), torch.randn(5, 2).double()
-    step = Minimize(net, squared_error, Optimization("sgd", momentum=0.0), schedule=0.1, regularizer=regularizer)
+    step = Minimize(net, squared_error, Descent(), schedule=0.1, regularizer=regularizer)
     step(Batch((x, y)), 0)
     error = x.numpy() @ W.T + b - y.numpy()
     np.testing.assert_allclose(net.bias.detach(), b - 0.1 * error.sum(axis=0) / 10)

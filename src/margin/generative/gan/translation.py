@@ -27,7 +27,6 @@ from margin.neural.losses.regression import l1_loss
 from margin.neural.scaling import Scaling
 from margin.neural.training import (
     Adversarial,
-    Optimization,
     Plan,
     Player,
     RowBatches,
@@ -37,10 +36,11 @@ from margin.neural.training import (
     train,
 )
 from margin.neural.weights import build
+from margin.optimize.rules import Adam
 
 __all__ = ["CycleTranslation", "PairTranslation", "cycle_terms", "judge_terms", "pair_terms"]
 
-ADAM = Optimization("adam", betas=(0.5, 0.99))
+ADAM = Adam(0.5, 0.99)
 
 Modules = Mapping[str, nn.Module]
 

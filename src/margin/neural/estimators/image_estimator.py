@@ -13,7 +13,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Flag, Number, Optional, Text
+from margin.core.domains import Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
@@ -23,11 +23,12 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows
-from margin.neural.estimators.parameters import LEARNING_RATES, RegularizedWeights
+from margin.neural.estimators.parameters import SEARCHED_RATES, RegularizedWeights, learning_rates
 from margin.neural.losses.network_loss import NetworkLoss
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.steps import Objective
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["ImageEstimator"]
 
@@ -55,9 +56,9 @@ class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
     batch_size: int | str = default(
         "auto", "Images per update; 'auto': 8 to 128, such that an epoch has at least 20 updates."
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "cosine",
-        Choice(*LEARNING_RATES, search=False),
+        learning_rates(*SEARCHED_RATES, search=False),
         "Schedule of the learning rate, which starts at learning_rate_init; all but 'constant', 'invscaling' and "
         "'adaptive' fall over max_iter epochs.",
     )

@@ -20,13 +20,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Flag, Integer, Named, Number, Optional
+from margin.core.domains import Flag, Integer, Named, Number, Optional
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.activations.table import ACTIVATIONS, COMPETING, USUAL, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, InitialWeights, RegularizedWeights, layer_sizes
+from margin.neural.estimators.parameters import LAYER_SIZES, InitialWeights, RegularizedWeights, layer_sizes, solvers
 from margin.neural.generators import Seeds
 from margin.neural.nets.mlp import MLP
 from margin.neural.normalization.normalizations import NORMALIZATIONS, ROW_NORMS, Normalization
@@ -35,9 +35,11 @@ from margin.neural.scaling import Scaling
 from margin.neural.training import Plan, RowBatches, Rows, SparseRows, Step, TensorRows, Training
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.noise import with_input_noise, with_weight_noise
-from margin.neural.training.optimizers import OPTIMIZERS
+from margin.neural.training.schedules import InverseScaling
 from margin.neural.training.steps import Objective
 from margin.neural.weights import build, load_weights
+from margin.optimize.rate_schedules import Constant
+from margin.optimize.rules import Rule
 
 __all__ = ["MLPEstimator", "has_first_order_solver", "weighted_rows"]
 
@@ -62,10 +64,11 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
         "Activation function of the hidden units, by name or an object like ELU(alpha=0.5).",
     )
     _: KW_ONLY
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "adam",
-        Choice("adam", "sgd", "lbfgs", *(name for name in OPTIMIZERS if name not in {"adam", "sgd"})),
-        "Optimizer. 'lbfgs' works on all rows at once; 'muon' moves hidden matrices by their orthogonalized momentum.",
+        solvers("adam", "sgd", "lbfgs", "adamw", "muon"),
+        "Optimizer: a name, or a rule such as Adam(beta_1=0.8). 'lbfgs' works on all rows at once; 'muon' moves hidden "
+        "matrices by their orthogonalized momentum.",
     )
     dropout: float = parameter(
         0.0, Number(low=0, below=1, search=(0, 0.5)), "Probability that a hidden unit is left out of an update."
@@ -188,7 +191,7 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
 
     def _pass(self, X: Any, target: np.ndarray, objective: Objective, weight: np.ndarray | None = None) -> None:
         """One pass over the rows with the weights and optimizer slots of the last one."""
-        if self.early_stopping or self.learning_rate not in {"constant", "invscaling"}:
+        if self.early_stopping or not isinstance(self._rate_schedule(), Constant | InverseScaling):
             raise ValueError(
                 f"{type(self).__name__}: partial_fit needs learning_rate 'constant' or 'invscaling' and no "
                 f"early_stopping; got {self.learning_rate!r}, {self.early_stopping}."

@@ -25,7 +25,7 @@ from margin.core.records import Record
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS
-from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, RegularizedWeights, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, RegularizedWeights, layer_sizes, learning_rates
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
 from margin.neural.parts import described
@@ -34,7 +34,8 @@ from margin.neural.training import TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
 from margin.neural.training.rows import Rows
-from margin.neural.training.schedules import SCHEDULES
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 
 __all__ = ["TabularNetEstimator"]
 
@@ -53,7 +54,7 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
     activation: str | Activation = parameter(
         "silu", ACTIVATION, "Activation function of the hidden units, by name or an object like ELU(alpha=0.5)."
     )
-    solver: str = default("adam", "Optimizer.")
+    solver: str | Rule = default("adam", "Optimizer.")
     alpha: float = parameter(
         0.0, Number(low=0, search=(1e-5, 1.0), log=True), "Strength of the L2 penalty on the weights."
     )
@@ -62,9 +63,9 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(16, 512), log=True)),
         "Rows per update; 'auto' is a tenth of the rows, at least 16 and at most 256.",
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "linear",
-        Choice(*(name for name in SCHEDULES if name != "adaptive")),
+        learning_rates("constant", "cosine", "linear", "step", "exponential", "one_cycle"),
         "How the learning rate falls over max_iter.",
     )
     learning_rate_init: float = parameter(

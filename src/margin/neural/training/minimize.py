@@ -16,9 +16,9 @@ from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
 from margin.neural.training.descent import GradientDescent
 from margin.neural.training.meter import Mean
-from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Objective, Step, Terms
 from margin.neural.training.written_perceptron import written_gradient
+from margin.optimize.rules import Adam, Rule
 from margin.optimize.schedules import Schedule
 
 __all__ = ["Minimize"]
@@ -27,7 +27,8 @@ __all__ = ["Minimize"]
 class Minimize(Step):
     """Lowers the ``"loss"`` of ``objective``: per row, a scalar, or a :class:`Mean` with a count of its own.
 
-    ``seed`` starts the stream of noise that the objective and the layers of :mod:`margin.neural.layers` draw from.
+    ``rule`` is how it moves, Adam by default. ``seed`` starts the stream of noise that the objective and the layers of
+    :mod:`margin.neural.layers` draw from.
     ``average`` (a decay such as 0.999) keeps an exponential average of the weights, which is then the result. The other
     options are those of :class:`GradientDescent`.
     """
@@ -36,7 +37,7 @@ class Minimize(Step):
         self,
         module: nn.Module,
         objective: Objective,
-        optimization: Optimization | None = None,
+        rule: Rule | None = None,
         *,
         schedule: Schedule | float = 1e-3,
         seed: int = 0,
@@ -51,7 +52,7 @@ class Minimize(Step):
         self.module, self.objective = module, objective
         self.modules = {"network": module}
         self.descent = GradientDescent(
-            module, optimization or Optimization(), schedule,
+            module, rule or Adam(), schedule,
             clip_norm=clip_norm, accumulate=accumulate, penalty=penalty, regularizer=regularizer,
         )  # fmt: skip
         self.noise = torch.Generator(self.compute.device).manual_seed(seed)

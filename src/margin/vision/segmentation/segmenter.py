@@ -21,7 +21,7 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.activations.fused import fused_softmax
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
-from margin.neural.estimators.parameters import LEARNING_RATES
+from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.losses.overlap import soft_dice
@@ -29,6 +29,7 @@ from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, begin_with_frequencies, pixel_network
 from margin.neural.training import RowBatches, Step
 from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.optimize.rate_schedules import RateSchedule
 from margin.vision.segmentation.overlap import mean_iou
 
 __all__ = ["Segmenter"]
@@ -59,9 +60,9 @@ class Segmenter(ImageParameters, NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(4, 64), log=True)),
         "Images per update; 'auto': 2 to 32, such that an epoch has at least 20 updates.",
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "cosine",
-        Choice(*LEARNING_RATES, search=False),
+        learning_rates(*SEARCHED_RATES, search=False),
         "Schedule of the learning rate, which starts at learning_rate_init.",
     )
     learning_rate_init: float = parameter(
