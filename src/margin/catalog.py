@@ -310,6 +310,8 @@ PARTS: Mapping[str, str] = {
     "margin/date-parts": "margin.data.date_parts.DateParts",
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     "margin/joined-texts": "margin.data.joined_texts.JoinedTexts",
+    # The scale on which a skewed target is learned.
+    "margin/log-target": "margin.data.log_target.LogTarget",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Leaders of a comparison put together.

@@ -1,6 +1,6 @@
 """The inner loops of k-means; :mod:`margin.cluster.compiled_loops` calls them on threads.
 
-Rows are cut into chunks of a fixed length and sums of chunks are added in their order, so any number of threads gives
+RowState are cut into chunks of a fixed length and sums of chunks are added in their order, so any number of threads gives
 the same bits. Sums over columns are taken in four lanes, which become vector instructions, in an order of their own.
 """
 
@@ -114,7 +114,7 @@ def to_means(
 
 
 @cython.cclass
-class Rows:
+class RowState:
     """The rows of a table, what is known of each, and what passes over them leave behind."""
 
     X: ConstMatrix
@@ -151,8 +151,8 @@ class Rows:
 
 
 @cython.cclass
-class Waiting:
-    """Rows that wait for their distances to all centers, and memory of one thread for these."""
+class WaitingRows:
+    """RowState that wait for their distances to all centers, and memory of one thread for these."""
 
     batch: Matrix  # (BATCH, d), relative to the offset
     scores: Vector  # (k BATCH,): squared distance less the row's own square
@@ -185,11 +185,11 @@ class Waiting:
 def reassign_rows(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
-    table: Rows,
+    table: RowState,
     centers: Matrix,
     half_gap: ConstVector,
     moved: ConstVector,
-    waiting: Waiting,
+    waiting: WaitingRows,
 ) -> cython.void:
     """Give the rows of the chunks ``first`` to ``last`` to their nearest centers; see
     :func:`margin.cluster.kmeans_reference.reassign`."""
@@ -214,14 +214,14 @@ def reassign_rows(
 @inner
 def _reassign_chunk(
     chunk: cython.Py_ssize_t,
-    table: Rows,
+    table: RowState,
     centers: Matrix,
     half_gap: ConstVector,
     moved: ConstVector,
     top: cython.Py_ssize_t,
     second: cython.double,
     largest: cython.double,
-    waiting: Waiting,
+    waiting: WaitingRows,
 ) -> cython.void:
     count: cython.Py_ssize_t = 0
     u: cython.double
@@ -258,10 +258,10 @@ def _reassign_chunk(
 def _settle(
     chunk: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
-    table: Rows,
+    table: RowState,
     centers: Matrix,
     largest: cython.double,
-    waiting: Waiting,
+    waiting: WaitingRows,
 ) -> cython.void:
     """What follows for the waiting rows, whose nearest and second nearest centers are known."""
     other: cython.double
