@@ -26,6 +26,7 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.sparsity import l1_activity
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.losses.regression import squared_error
 from margin.neural.training import TensorRows
 from margin.optimize.rate_schedules import RateSchedule
 
@@ -65,7 +66,7 @@ def sparse_reconstruction_loss(
     """Squared error of each row plus ``weight`` times the sum of its code."""
     (x,) = batch
     code, restored = module(x)
-    error, penalty = (restored - x).square().sum(dim=-1), l1_activity(code)
+    error, penalty = squared_error(restored, x).sum(dim=-1), l1_activity(code)
     return {"loss": error + weight * penalty, "reconstruction_error": error, "penalty": penalty}
 
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch.nn import functional
 
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.representation.clip import TextEncoder
 from margin.representation.word_codes import (
     FIRST_WORD,
@@ -113,7 +113,7 @@ def pretrain(
     for _ in range(steps):
         chosen = codes[rng.integers(len(codes), size=batch_size)]
         inputs, labels = next_words(chosen) if objective == "next" else masked_words(chosen, rng)
-        loss = functional.cross_entropy(encoder(torch.from_numpy(inputs)), torch.from_numpy(labels))
+        loss = fused_cross_entropy(encoder(torch.from_numpy(inputs)), torch.from_numpy(labels))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -13,6 +13,7 @@ from torch.optim import lr_scheduler
 
 from margin.neural.generators import GlobalStream, Seeds
 from margin.neural.layers import Dropout, use_generator
+from margin.neural.losses.class_losses import CrossEntropy
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training import (
     Compute,
@@ -31,7 +32,7 @@ from margin.neural.training import (
 from margin.neural.training.batches import Batch
 from margin.neural.training.light_adam import LightAdam, LightAdamW
 from margin.neural.training.meter import Mean
-from margin.neural.training.objectives import binary_cross_entropy, cross_entropy, squared_error
+from margin.neural.training.objectives import Supervised, cross_entropy, squared_error
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.steps import measured
 from margin.neural.training.work import WorkCounter
@@ -425,5 +426,8 @@ def test_the_written_gradient_is_the_recorded_one(kind, outputs, objective, weig
 def test_what_is_not_a_plain_perceptron_is_recorded():
     assert written_gradient(MLP([2, 3, 2], dropout=0.1), cross_entropy) is None
     assert written_gradient(MLP([2, 3, 2], activation="leaky_relu"), cross_entropy) is None
-    assert written_gradient(MLP([2, 3, 2]), binary_cross_entropy) is None
+    assert written_gradient(MLP([2, 3, 2]), Supervised(CrossEntropy(), several=True)) is None
+    assert written_gradient(MLP([2, 3, 2]), Supervised(CrossEntropy(0.1))) is None
+    assert written_gradient(MLP([2, 3, 2], norm="layer"), cross_entropy) is None
+    assert written_gradient(MLP([2, 3, 2], activation="maxout"), cross_entropy) is None
     assert written_gradient(nn.Sequential(nn.Linear(2, 2)), cross_entropy) is None

@@ -7,6 +7,7 @@ the command line, gives the JSON schema of a form, draws values for a search, an
 from margin.core.domains.base import Build, Domain
 from margin.core.domains.callables import Function, Options
 from margin.core.domains.composed import Array, Either, Instance, Learner, Nested, Optional, Sequence
+from margin.core.domains.named import Named
 from margin.core.domains.resources import Jobs
 from margin.core.domains.values import MOST_LAYERS, Choice, Flag, Integer, Number, Seed, Text
 
@@ -23,6 +24,7 @@ __all__ = [
     "Integer",
     "Jobs",
     "Learner",
+    "Named",
     "Nested",
     "Number",
     "Optional",

@@ -23,6 +23,7 @@ from margin.generative.gan.losses import discriminator_loss, generator_loss, rea
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
 from margin.generative.gan.translators import BothJudges, BothWays
 from margin.generative.images import check_image_shape, pixel_scaling
+from margin.neural.losses.regression import l1_loss
 from margin.neural.scaling import Scaling
 from margin.neural.training import (
     Adversarial,
@@ -78,7 +79,7 @@ def pair_terms(
     a, b = batch
     z = torch.randn((len(a), n_latents), generator=noise, dtype=a.dtype)
     made = modules["generator"](torch.cat([a, z], dim=1))
-    distance = (made - b).abs().mean(dim=1)
+    distance = l1_loss(made, b, reduction="none").mean(dim=1)
     seen = torch.cat([a, made], dim=1) if sees else made
     loss = generator_loss(modules["discriminator"](seen)) + l1_weight * distance
     return {"loss": loss.mean(), "distance": distance.detach().mean()}

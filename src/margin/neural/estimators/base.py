@@ -18,6 +18,8 @@ from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
 from margin.neural.estimators.parameters import TrainingParameters
 from margin.neural.generators import GlobalStream, Seeds
+from margin.neural.parts import chosen
+from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
 from margin.neural.training import (
     Batches,
     Minimize,
@@ -259,6 +261,11 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Seeds) -> tuple[Step, RowBatches]:
         """What one update is, and the batches it takes."""
         if self.solver == "lbfgs":
+            regularizer = getattr(self, "regularizer", None)
+            if regularizer is not None:
+                raise ValueError(
+                    f"{type(self).__name__}: regularizer must be None with solver 'lbfgs'; got {regularizer!r}."
+                )
             batches = RowBatches(rows, len(rows), seeds.order)
             limit = getattr(self, "max_fun", None)
             return QuasiNewton(
@@ -288,8 +295,14 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             seed=seeds.noise,
             clip_norm=self.clip_norm,
             penalty=self._penalty(),
+            regularizer=self._regularizer(),
             average=self.weight_average,
         )
+
+    def _regularizer(self) -> Regularizer | None:
+        """What acts on the weights beside the penalty ``alpha``, where the estimator lets it be chosen."""
+        value = getattr(self, "regularizer", None)
+        return None if value is None else chosen(f"{type(self).__name__}: regularizer", value, REGULARIZERS)
 
     def _patience(self, validates: bool) -> Patience | None:
         """A learning rate that falls by itself must be let fall, so only held-out rows end such a training early."""

@@ -6,19 +6,36 @@ from dataclasses import KW_ONLY
 from math import inf
 from typing import Any
 
-from margin.core.domains import Choice, Domain, Either, Flag, Instance, Integer, Number, Optional, Seed, Sequence
-from margin.core.parameters import VERBOSE, Declared, parameter, parameters_of
+import numpy as np
+
+from margin.core.domains import Choice, Domain, Either, Flag, Instance, Integer, Named, Number, Optional, Seed, Sequence
+from margin.core.parameters import VERBOSE, Declared, attribute, parameter, parameters_of
 from margin.core.parts import Part
 from margin.core.randomness import RandomLike
+from margin.neural.activations.table import ACTIVATIONS, USUAL, Activation
+from margin.neural.initialize.initializers import INITIALIZERS, Initializer
+from margin.neural.losses.class_losses import CLASS_LOSSES, CrossEntropy
+from margin.neural.losses.network_loss import ClassLoss, TargetLoss, locations
+from margin.neural.losses.target_losses import TARGET_LOSSES
+from margin.neural.parts import chosen
+from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
 from margin.neural.training.schedules import named_schedule
 from margin.optimize.rate_schedules import SCHEDULES, RateSchedule
 from margin.optimize.rules import RULES, AdamW, Descent, Momentum, Muon, Nesterov, Rule
 
 __all__ = [
+    "ACTIVATION",
+    "CLASS_LOSS",
+    "INITIALIZER",
     "LAYER_SIZES",
     "LEARNING_RATE",
+    "LOSS_OF_TARGETS",
     "OPTIMIZERS",
     "SEARCHED_RATES",
+    "InitialWeights",
+    "LossOfClasses",
+    "LossOfTargets",
+    "RegularizedWeights",
     "TrainingParameters",
     "layer_sizes",
     "learning_rates",
@@ -57,6 +74,86 @@ def layer_sizes(value: Any) -> list[int]:
     ([100], [64, 32])
     """
     return [int(value)] if isinstance(value, int) or getattr(value, "ndim", 1) == 0 else [int(width) for width in value]
+
+
+# Parts of networks: a name of their table, or an object.
+ACTIVATION = Named(Activation, ACTIVATIONS, searched=USUAL)
+INITIALIZER = Optional(Named(Initializer, INITIALIZERS))
+LOSS_OF_TARGETS = Named(TargetLoss, TARGET_LOSSES)
+CLASS_LOSS = Named(ClassLoss, CLASS_LOSSES)
+
+
+class InitialWeights(Declared):
+    """Where training starts."""
+
+    _: KW_ONLY
+    initializer: str | Initializer | None = parameter(
+        None,
+        INITIALIZER,
+        "What draws the first weights, by name or an object like HeInitializer(mode='mean'); None: He's for rectified "
+        "units, Glorot's for the last layer.",
+    )
+
+
+class LossOfClasses(Declared):
+    """What a classifier minimizes."""
+
+    _: KW_ONLY
+    loss: str | ClassLoss = parameter(
+        "cross_entropy",
+        CLASS_LOSS,
+        "What is minimized, by name or an object like CrossEntropy(label_smoothing=0.1). Only cross-entropy makes the "
+        "softmax of the scores probabilities; of other losses the order of the scores counts.",
+    )
+
+    def _class_loss(self) -> ClassLoss:
+        if self.loss == "cross_entropy":  # by its name it takes the smoothing that some estimators have
+            return CrossEntropy(getattr(self, "label_smoothing", 0.0))
+        return chosen(f"{type(self).__name__}: loss", self.loss, CLASS_LOSSES)
+
+
+class LossOfTargets(Declared):
+    """What a regressor minimizes."""
+
+    _: KW_ONLY
+    loss: str | TargetLoss = parameter(
+        "squared_error",
+        LOSS_OF_TARGETS,
+        "What is minimized, by name or an object like Huber(delta=2.0): 'squared_error' is half of it, 'poisson' half "
+        "the deviance of counts; with 'normal' and 'laplace' the network also gives the width of every prediction.",
+    )
+
+    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for counts.")
+
+    def _target_loss(self, Y: np.ndarray | None = None) -> TargetLoss:
+        """The loss; with the targets ``Y`` of a fit, which are checked, also what predictions pass through."""
+        loss = chosen(f"{type(self).__name__}: loss", self.loss, TARGET_LOSSES)
+        if Y is not None:
+            if loss.of_counts and (Y.min() < 0 or not Y.any()):
+                raise ValueError(
+                    f"{type(self).__name__}: y must have no negative number and one above 0 with loss 'poisson'; "
+                    f"got a smallest of {Y.min()} and a sum of {Y.sum()}."
+                )
+            self.out_activation_ = "exp" if loss.of_counts else "identity"
+        return loss
+
+    def _linked(self, outputs: Any, n_targets: int) -> Any:
+        """Predicted targets, in the scale of the training, from outputs (..., k targets): arrays or tensors."""
+        outputs = locations(outputs, n_targets)
+        if getattr(self, "out_activation_", "identity") == "identity":  # a model stored before it had others
+            return outputs
+        return np.exp(outputs) if isinstance(outputs, np.ndarray) else outputs.exp()
+
+
+class RegularizedWeights(Declared):
+    """What acts on weights beside the L2 penalty ``alpha``."""
+
+    _: KW_ONLY
+    regularizer: str | Regularizer | None = parameter(
+        None,
+        Optional(Named(Regularizer, REGULARIZERS)),
+        "What acts on the weights beside alpha, by name or an object like MaxNorm(2.0).",
+    )
 
 
 class TrainingParameters(Declared):

@@ -22,12 +22,13 @@ from torch import Tensor, nn
 from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes, learning_rates
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, RegularizedWeights, layer_sizes, learning_rates
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
+from margin.neural.parts import described
 from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.training import TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
@@ -42,7 +43,7 @@ __all__ = ["TabularNetEstimator"]
 RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
 
 
-class TabularNetEstimator(NeuralEstimator):
+class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
     """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
 
     n_networks: int = parameter(
@@ -50,7 +51,9 @@ class TabularNetEstimator(NeuralEstimator):
     )
     _: KW_ONLY
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
-    activation: str = parameter("silu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter(
+        "silu", ACTIVATION, "Activation function of the hidden units, by name or an object like ELU(alpha=0.5)."
+    )
     solver: str | Rule = default("adam", "Optimizer.")
     alpha: float = parameter(
         0.0, Number(low=0, search=(1e-5, 1.0), log=True), "Strength of the L2 penalty on the weights."
@@ -119,7 +122,7 @@ class TabularNetEstimator(NeuralEstimator):
         network = {
             "n_networks": int(self.n_networks),
             "sizes": sizes,
-            "activation": self.activation,
+            "activation": described(f"{type(self).__name__}: activation", self.activation, ACTIVATIONS),
             "zero_output": zero_output,
         }
         if self._goes_on() and network != self.network_:

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from margin.neural.regularizers.regularizer import Regularizer
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
-from margin.neural.training.optimizers import load_slots, make_optimizers, own_decay, slots
+from margin.neural.training.optimizers import decayed_names, load_slots, make_optimizers, own_decay, slots
 from margin.neural.training.steps import Terms, measured
 from margin.neural.weights import copy_weights, load_weights
 from margin.optimize.rules import Rule
@@ -32,7 +33,8 @@ class GradientDescent:
 
     ``clip_norm`` bounds the Euclidean norm of the whole gradient. ``accumulate`` computes the gradient in so many parts
     of the batch, one after the other, for batches that do not fit into memory at once: nothing is left over between
-    steps, and the result is that of the whole batch up to rounding. ``penalty`` is :math:`\alpha`, on matrices only.
+    steps, and the result is that of the whole batch up to rounding. ``penalty`` is :math:`\alpha`, on matrices only,
+    and so is what a ``regularizer`` adds to the gradient or makes of the moved weights.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class GradientDescent:
         clip_norm: float | None = None,
         accumulate: int = 1,
         penalty: float = 0.0,
+        regularizer: Regularizer | None = None,
     ):
         if accumulate < 1:
             raise ValueError(f"GradientDescent: accumulate must be an integer at least 1; got {accumulate!r}.")
@@ -55,6 +58,9 @@ class GradientDescent:
         self.optimizers = make_optimizers(module, rule, self.schedule(0), penalty=penalty)
         self._decayed = [g for o in self.optimizers for g in o.param_groups if g["weight_decay"]] if penalty else []
         self.parameters = [p for p in module.parameters() if p.requires_grad]
+        self.regularizer = regularizer
+        matrices = decayed_names(module) if regularizer is not None else set()
+        self._matrices = [p for name, p in module.named_parameters() if name in matrices and p.requires_grad]
         self.rate = self.schedule(0)
 
     def __call__(
@@ -86,10 +92,14 @@ class GradientDescent:
             decay = self.penalty / float(means["loss"].mass)
             for group in self._decayed:
                 group["weight_decay"] = decay
+        if self.regularizer is not None:
+            self.regularizer.add_gradient(self._matrices, float(means["loss"].mass))
         if self.clip_norm is not None:
             clip_gradients(self.parameters, self.clip_norm)
         for optimizer in self.optimizers:
             optimizer.step()
+        if self.regularizer is not None:
+            self.regularizer.constrain(self._matrices)
         return means
 
     def _gradient(self, terms: Terms, batch: Batch) -> dict[str, Mean]:

@@ -10,6 +10,7 @@ from torch import nn
 
 from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
+from margin.neural.regularizers.regularizer import Regularizer
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
@@ -43,6 +44,7 @@ class Minimize(Step):
         clip_norm: float | None = None,
         accumulate: int = 1,
         penalty: float = 0.0,
+        regularizer: Regularizer | None = None,
         average: float | None = None,
         compute: Compute | None = None,
     ):
@@ -51,7 +53,7 @@ class Minimize(Step):
         self.modules = {"network": module}
         self.descent = GradientDescent(
             module, rule or Adam(), schedule,
-            clip_norm=clip_norm, accumulate=accumulate, penalty=penalty,
+            clip_norm=clip_norm, accumulate=accumulate, penalty=penalty, regularizer=regularizer,
         )  # fmt: skip
         self.noise = torch.Generator(self.compute.device).manual_seed(seed)
         use_generator(module, self.noise)
