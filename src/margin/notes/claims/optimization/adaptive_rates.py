@@ -27,7 +27,7 @@ def first_step_is_the_rate_in_every_coordinate() -> Verdict:
             first=near(steps[0], [-0.1, -0.1], tolerance=1e-8),
             never_grows=below(float(np.max(np.diff(effective, axis=0))), 1e-15),
             torch=near(our_path(AdaGrad(), 0.1, 10), torch_path("Adagrad", 0.1, 10), tolerance=1e-12),
-            network=near(network_path(AdaGrad(), 0.1, 10), our_path(AdaGrad(), 0.1, 10), tolerance=1e-12),
+            as_run=near(network_path(AdaGrad(), 0.1, 10), our_path(AdaGrad(), 0.1, 10), tolerance=1e-12),
             by_name=near(named_path(adagrad, 0.1, 10), torch_path("Adagrad", 0.1, 10), tolerance=1e-12),
         ),
         total_of_gradients=near(0.1 * np.array([1.0, 100.0]) / np.sqrt([1.0, 100.0]), -steps[0], tolerance=1e-3),
@@ -80,7 +80,7 @@ def steps_become_the_rate_whatever_the_gradient() -> Verdict:
             limit=near(steps[-1], [-0.01, -0.01], tolerance=1e-8),
             recursion=near(steps[0, 1], -0.01 / np.sqrt(0.1), tolerance=1e-10),
             torch=near(our_path(RMSProp(), 0.01, 10), torch_path("RMSprop", 0.01, 10), tolerance=1e-12),
-            network=near(network_path(RMSProp(), 0.01, 10), our_path(RMSProp(), 0.01, 10), tolerance=1e-12),
+            as_run=near(network_path(RMSProp(), 0.01, 10), our_path(RMSProp(), 0.01, 10), tolerance=1e-12),
             by_name=near(named_path(rmsprop, 0.01, 10), torch_path("RMSprop", 0.01, 10), tolerance=1e-12),
         ),
         norm=near(norm_rule, [0.01, 0.01], tolerance=1e-3),
@@ -100,7 +100,7 @@ def adadelta_is_not_rmsprop() -> Verdict:
             adadelta=near(delta, 0.9903, tolerance=1e-4),
             rmsprop=near(prop, 0.7800, tolerance=1e-4),
             torch=near(our_path(AdaDelta(), 1.0, 50), torch_path("Adadelta", 1.0, 50), tolerance=1e-12),
-            network=near(network_path(AdaDelta(), 1.0, 50), our_path(AdaDelta(), 1.0, 50), tolerance=1e-12),
+            as_run=near(network_path(AdaDelta(), 1.0, 50), our_path(AdaDelta(), 1.0, 50), tolerance=1e-12),
             by_name=near(named_path(adadelta, 1.0, 50), torch_path("Adadelta", 1.0, 50), tolerance=1e-12),
         ),
         printed=near(delta, prop, tolerance=0.01),
@@ -130,8 +130,8 @@ def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
             one_rate_per_step=near(ones, np.ones(100), tolerance=1e-12),
             first_step=near(feed(Adam(), [[1.0, -100.0, 1e-3]], 0.1)[0], [-0.1, 0.1, -0.1], tolerance=1e-5),
             torch=near(our_path(Adam(), 0.02, 100), torch_path("Adam", 0.02, 100), tolerance=1e-10),
-            network=near(network_path(Adam(), 0.02, 100), our_path(Adam(), 0.02, 100), tolerance=1e-10),
-            network_decayed=near(
+            as_run=near(network_path(Adam(), 0.02, 100), our_path(Adam(), 0.02, 100), tolerance=1e-10),
+            as_run_decayed=near(
                 network_path(AdamW(weight_decay=0.0), 0.02, 100), our_path(Adam(), 0.02, 100), tolerance=1e-10
             ),
             by_name=near(named_path(adam, 0.02, 100), torch_path("Adam", 0.02, 100), tolerance=1e-10),

@@ -25,7 +25,7 @@ def _problem(seed: int, n: int = 24) -> tuple[FiniteSum, np.ndarray]:
     return least_squares(X, y), np.linalg.lstsq(X, y)[0]
 
 
-def _as_run(seed: int, batch_size: int, epochs: int, *, parts: int = 1, clip: float | None = None) -> Verdict:
+def _run_by_a_network(seed: int, batch_size: int, epochs: int, *, parts: int = 1, clip: float | None = None) -> Verdict:
     """A network's own loop ends where the descent of the notes ends, on the same batches at a falling rate."""
     X, y = _rows(seed)
     rate = inverse_time(0.1, half_life=7)
@@ -72,11 +72,11 @@ def batches_partition_the_data(seed: int) -> Verdict:
             count=equal(len(first), 4),
             dropped=equal(len(list(batches(10, 3, drop_last=True))), 3),
             new_order=equal(np.array_equal(np.concatenate(first), np.concatenate(second)), False),
-            network_cover=equal(
-                [sorted(row for rows in epoch for row in rows) for epoch in drawn], [list(range(10))] * 2
+            as_run=every(
+                cover=equal([sorted(np.concatenate(epoch).tolist()) for epoch in drawn], [list(range(10))] * 2),
+                sizes=equal([[len(rows) for rows in epoch] for epoch in drawn], [[3, 3, 3, 1]] * 2),
+                new_order=equal(drawn[0] == drawn[1], False),
             ),
-            network_sizes=equal([[len(rows) for rows in epoch] for epoch in drawn], [[3, 3, 3, 1]] * 2),
-            network_new_order=equal(drawn[0] == drawn[1], False),
         ),
         printed=equal(len(first), 10 / 3),
     )
@@ -99,7 +99,7 @@ def an_epoch_is_one_pass(seed: int) -> Verdict:
     return every(
         updates=equal(trace[-1].iteration, 3 * 5),
         visits=equal(seen.tolist(), [3] * problem.n),
-        network_updates=equal(updates, [5, 10, 15]),
+        as_run=equal(updates, [5, 10, 15]),
     )
 
 
@@ -112,7 +112,7 @@ def one_update_per_epoch(seed: int) -> Verdict:
             updates=equal(run.iterations, 250),
             monotone=below(float(np.max(np.diff(run.history("value")[1:]))), 1e-15),
             minimum=near(run.x, best, tolerance=1e-6),
-            network=_as_run(seed, 24, 30),
+            as_run=_run_by_a_network(seed, 24, 30),
         ),
         printed=_without_a_rate(),
     )
@@ -148,7 +148,7 @@ def a_batch_estimates_the_gradient_after_scaling(seed: int) -> Verdict:
             same_seed=equal(run(1, 4), run(1, 4)),
             whole_batch=near(run(0, 12), plain.x, tolerance=1e-14),
             least_squares=below(problem.value(run(0, 4, epochs=400)) / problem.value(best), 1.01),
-            network=_as_run(seed, 5, 6),
+            as_run=_run_by_a_network(seed, 5, 6),
         ),
         sum_approximates=near(sums.mean(axis=0), full, tolerance=1e-3 * float(np.linalg.norm(full))),
         rate_is_missing=_without_a_rate(),
@@ -175,7 +175,7 @@ def single_examples_are_unbiased_and_noisy(seed: int) -> Verdict:
             ),
             least_squares=near(end, best, tolerance=2e-2),
             noisier=above(rough / smooth, 1.5),
-            network=_as_run(seed, 1, 3),
+            as_run=_run_by_a_network(seed, 1, 3),
         ),
         printed=_without_a_rate(),
     )
@@ -207,9 +207,9 @@ def noise_falls_with_the_batch(seed: int) -> Verdict:
         falls=equal(spread, sorted(spread, reverse=True)),
         law=near(spread, expected, tolerance=0.1 * spread[0]),
         whole_batch_is_exact=below(spread[3], 1e-25),
-        network_of_one=_as_run(seed, 1, 2),
-        network_of_some=_as_run(seed, 7, 4),
-        network_of_all=_as_run(seed, 24, 8),
+        as_run=every(
+            one=_run_by_a_network(seed, 1, 2), some=_run_by_a_network(seed, 7, 4), all=_run_by_a_network(seed, 24, 8)
+        ),
     )
 
 
@@ -225,7 +225,7 @@ def an_epoch_weighs_all_examples_alike(seed: int) -> Verdict:
     return every(
         visits=equal(visits.tolist(), [1] * problem.n),
         mean=near(mean, problem.gradient(theta), tolerance=1e-12),
-        network_mean=near(drawn_mean, problem.gradient(theta), tolerance=1e-12),
+        as_run=near(drawn_mean, problem.gradient(theta), tolerance=1e-12),
     )
 
 
@@ -289,7 +289,7 @@ def micro_batches_add_up(seed: int) -> Verdict:
     return every(
         unequal_sizes=near(joined, problem.gradient(theta), tolerance=1e-12),
         same_updates=near(path(3, 4), path(12, 1), tolerance=1e-12),
-        network=_as_run(seed, 24, 5, parts=5),
+        as_run=_run_by_a_network(seed, 24, 5, parts=5),
     )
 
 
@@ -308,5 +308,5 @@ def clipping_shortens_and_keeps_the_direction(seed: int) -> Verdict:
         direction=near(clipped / 2.0, g / 13.0, tolerance=1e-12),
         short=equal(clip_norm(g, 20.0), g),
         by_value=equal(clip_value(g, 3.5), np.array([3.0, -3.5, 3.5])),
-        network=_as_run(seed, 6, 3, clip=0.7),
+        as_run=_run_by_a_network(seed, 6, 3, clip=0.7),
     )

@@ -84,7 +84,7 @@ def schedules_equal_torch_and_decay_ends_closer(seed: int) -> Verdict:
             plateau=near(on_plateau(1.0, [5.0, 4.0, 4.0, 4.0, 4.0], patience=2), 0.1, tolerance=1e-15),
             decay_helps=above(distance(constant(0.05)) / distance(inverse_time(0.05, half_life=20)), 1.5),
             written_directly=near(weight.item(), -0.7, tolerance=1e-6),
-            network=every(
+            as_run=every(
                 step=equal(_network_rates("step", 30), rates(step_decay(0.5, every=10), 30)),
                 exponential=equal(
                     _network_rates("exponential", 30), rates(exponential(0.5, factor=0.01 ** (1 / 30)), 30)
