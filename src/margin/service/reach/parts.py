@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["ModuleParts", "Part", "read_source", "read_sources"]
+__all__ = ["ModuleParts", "SourcePart", "read_source", "read_sources"]
 
 BODY = "<body>"  # what a module does besides defining its parts
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass
-class Part:
+class SourcePart:
     """One function, class, method or assigned name.
 
     ``names`` are chains such as ``("np", "linalg", "qr")`` that begin outside the part, ``attributes`` those of objects
@@ -41,7 +41,7 @@ class ModuleParts:
 
     module: str
     imports: dict[str, tuple[str, str | None]] = field(default_factory=dict)
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: dict[str, SourcePart] = field(default_factory=dict)
 
 
 def read_sources(root: Path, without: Sequence[str] = ()) -> dict[str, ModuleParts]:
@@ -56,7 +56,7 @@ def read_sources(root: Path, without: Sequence[str] = ()) -> dict[str, ModulePar
 
 
 def read_source(module: str, text: str) -> ModuleParts:
-    source = ModuleParts(module, parts={BODY: Part()})
+    source = ModuleParts(module, parts={BODY: SourcePart()})
     for statement in _statements(ast.parse(text).body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             source.imports.update(_imported(statement))
@@ -67,7 +67,7 @@ def read_source(module: str, text: str) -> ModuleParts:
         else:
             targets = _assigned(statement)
             for name in targets or [BODY]:
-                _read([statement], source.parts.setdefault(name, Part()), is_scope=False)
+                _read([statement], source.parts.setdefault(name, SourcePart()), is_scope=False)
     return source
 
 
@@ -104,7 +104,7 @@ def _assigned(statement: ast.stmt) -> list[str]:
     return [part.id for part in flat if isinstance(part, ast.Name)]
 
 
-def _class_parts(definition: ast.ClassDef) -> Iterator[tuple[str, Part]]:
+def _class_parts(definition: ast.ClassDef) -> Iterator[tuple[str, SourcePart]]:
     methods = [member for member in definition.body if isinstance(member, Function)]
     rest = [member for member in definition.body if not isinstance(member, Function)]
     owner = _part([*definition.decorator_list, *definition.bases, *(k.value for k in definition.keywords), *rest])
@@ -120,13 +120,13 @@ def _unsubscripted(node: ast.expr) -> ast.expr:
     return node.value if isinstance(node, ast.Subscript) else node
 
 
-def _part(nodes: Sequence[ast.AST]) -> Part:
-    part = Part()
+def _part(nodes: Sequence[ast.AST]) -> SourcePart:
+    part = SourcePart()
     _read(nodes, part, is_scope=True)
     return part
 
 
-def _read(nodes: Sequence[ast.AST], part: Part, *, is_scope: bool) -> None:
+def _read(nodes: Sequence[ast.AST], part: SourcePart, *, is_scope: bool) -> None:
     """Add the names that ``nodes`` use; in a function's scope those it binds itself are not names from outside."""
     found = [node for top in nodes for node in _executed(top)]
     for node in found:
@@ -144,7 +144,7 @@ def _read(nodes: Sequence[ast.AST], part: Part, *, is_scope: bool) -> None:
             _read_getattr(node, part, local)
 
 
-def _read_attribute(node: ast.Attribute, part: Part, local: set[str]) -> None:
+def _read_attribute(node: ast.Attribute, part: SourcePart, local: set[str]) -> None:
     chain = _chain(node)
     if chain is None:
         if isinstance(node.value, ast.Call) and _chain(node.value.func) == ("super",):
@@ -160,7 +160,7 @@ def _read_attribute(node: ast.Attribute, part: Part, local: set[str]) -> None:
         part.names.add(chain)
 
 
-def _read_getattr(node: ast.Call, part: Part, local: set[str]) -> None:
+def _read_getattr(node: ast.Call, part: SourcePart, local: set[str]) -> None:
     """``getattr(object, name)``: a name known here counts as an attribute, one known only in a run as any: ``*``."""
     if not (isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) > 1):
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from margin.service.reach.parts import BODY, ModuleParts, Part
+from margin.service.reach.parts import BODY, ModuleParts, SourcePart
 
 __all__ = ["Package"]
 
@@ -34,7 +34,7 @@ class Package:
 
     def __init__(self, sources: dict[str, ModuleParts]):
         self.sources = sources
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, SourcePart] = {}
         self.module_of: dict[str, str] = {}
         for module, source in sources.items():
             for name, part in source.parts.items():
@@ -202,7 +202,7 @@ class _Walk:
             if "." not in name and name != BODY:
                 self._offer(name, f"{module}.{name}")
 
-    def _enter_class(self, path: str, part: Part) -> None:
+    def _enter_class(self, path: str, part: SourcePart) -> None:
         package = self.package
         outside = package.inherits_from_others(path)
         for owner in package.mro(path):
