@@ -78,7 +78,7 @@ def test_labels_of_cross_entropy():
         ("normal", np.mean),
         ("laplace", np.median),
     ],
-    ids=str,
+    ids=lambda given: getattr(given, "__name__", str(given)),
 )
 def test_a_constant_network_finds_the_constant_that_minimizes_its_loss(loss, best):
     """No column says anything, so what is predicted is the constant that the loss asks for: mean, median, quantile."""
