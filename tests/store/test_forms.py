@@ -105,6 +105,7 @@ def changed(model, folder, change):
     manifest, arrays = json.loads(header["__metadata__"]["margin"]), load_arrays(content)
     arrays = {name: array.copy() for name, array in arrays.items()}
     change(manifest["root"], arrays)
+    del manifest["sha256"]  # as a file of an earlier version, so that what it holds is looked at
     path.write_bytes(save_arrays(arrays, metadata={"margin": json.dumps(manifest)}))
     return path
 

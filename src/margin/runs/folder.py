@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -10,19 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from margin.runs.journal import Journal
+from margin.runs.journal import Journal, RunError
 from margin.runs.training import train
-from margin.store.container import write_atomically
+from margin.store.container import temporary_files, write_atomically
 from margin.store.models import library_versions, load, save
 from margin.store.resources import adopt_resources
 
 __all__ = ["CHECKPOINT_SECONDS", "Run", "RunError"]
 
 CHECKPOINT_SECONDS = 5.0
-
-
-class RunError(ValueError):
-    """A run folder cannot be used as asked; the sentence says why."""
 
 
 class Run:
@@ -88,8 +86,8 @@ class Run:
         return model if like is None else adopt_resources(model, like)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The records so far."""
-        return self.journal.read()
+        """The records so far; of a fit that ended, as it wrote them."""
+        return self.journal.read(self.manifest.get("metrics_sha256"))
 
     def fit(
         self,
@@ -108,7 +106,7 @@ class Run:
         """
         with self.locked():
             started = time.monotonic()
-            self.update(status="running", versions=library_versions())
+            self.update(status="running", versions=library_versions(), metrics_sha256=None)
             try:
                 finished = train(
                     model,
@@ -124,7 +122,8 @@ class Run:
                 raise
             save(model, self.model_path, data_hash=str(self.manifest["identity"].get("data_hash", "")))
             seconds = self.manifest.get("seconds", 0.0) + time.monotonic() - started
-            self.update(status="finished" if finished else "interrupted", seconds=seconds)
+            checksum = self.journal.checksum if self.journal.n_records else None
+            self.update(status="finished" if finished else "interrupted", seconds=seconds, metrics_sha256=checksum)
         return model
 
     def _keep_failed(self, model: Any) -> None:
@@ -149,22 +148,38 @@ class Run:
         if self._holds_lock:
             yield
             return
-        with open(self.folder / ".lock", "w") as file:
-            try:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # no such lock on this system
-                pass
-            except OSError:
-                raise RunError(f"{self.folder} is being trained by another process.") from None
-            for leftover in self.folder.rglob(".*.tmp"):
-                leftover.unlink(missing_ok=True)
+        with self._lock_file():
+            for folder in (self.folder, self.journal.checkpoint_folder):
+                for leftover in temporary_files(folder):
+                    leftover.unlink(missing_ok=True)
             self._holds_lock = True
             try:
                 yield
             finally:
                 self._holds_lock = False
+
+    @contextmanager
+    def _lock_file(self) -> Iterator[None]:
+        path = self.folder / ".lock"
+        try:
+            # Never through a link, which may point at anything, and never truncated.
+            number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except OSError as problem:
+            raise RunError(f"{path} cannot be opened as the lock of the run: {problem.strerror}.") from None
+        try:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise RunError(f"{path} cannot be opened as the lock of the run: it is not a file.")
+            try:
+                import fcntl
+
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # no such lock on this system
+                pass
+            except OSError:
+                raise RunError(f"{self.folder} is being trained by another process.") from None
+            yield
+        finally:
+            os.close(number)
 
     @property
     def _manifest_path(self) -> Path:

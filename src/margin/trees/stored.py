@@ -26,7 +26,16 @@ from margin.core.invariants import (
 )
 from margin.trees.category_encoding import MAX_CATEGORIES
 
-__all__ = ["FORMS", "check_binary_nodes", "check_multiway_tree"]
+__all__ = [
+    "BOOSTED",
+    "FORMS",
+    "MULTIWAY",
+    "NODES_AND_SETS",
+    "SETS",
+    "TREE",
+    "check_binary_nodes",
+    "check_multiway_tree",
+]
 
 
 def check_binary_nodes(nodes: Mapping[str, np.ndarray], first: np.ndarray, size: np.ndarray, where: str) -> None:
@@ -84,6 +93,9 @@ def _tree(outputs: str) -> Stored:
 def _one_tree(tree: Any, where: str, _: Sizes) -> None:
     count = len(tree["feature"])
     check_binary_nodes(tree, np.zeros(count, dtype=np.int64), np.full(count, count), where)
+
+
+TREE = _tree("n_values")  # of a forest: one number per class, or per target
 
 
 def _categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from margin.core.notices import warn_user
+from margin.core.restoring import restored
 from margin.trees.cart.several_targets import TargetClasses, labels_of
 
 __all__ = ["OutOfBag", "bootstrap_counts", "forget_out_of_bag"]
@@ -112,4 +113,4 @@ class OutOfBag:
         return {"sums": self.sums.copy(), "votes": self.votes.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.sums, self.votes = np.array(state["sums"]), np.array(state["votes"])
+        self.sums, self.votes = restored(state, "sums", self.sums), restored(state, "votes", self.votes)
