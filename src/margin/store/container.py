@@ -35,6 +35,7 @@ __all__ = [
 FORMAT_VERSION = 1
 MAX_HEADER_BYTES = 100 * 2**20  # safetensors' own limit
 MAX_DEPTH = 100  # a column transformer in a pipeline in an ensemble needs about 40
+MAX_MODELS = 10  # one inside another; scikit-learn asks three times as often for the tags of every further pipeline
 KEY = "margin"
 CHECKSUM = "sha256"
 TEMPORARY = ".margin-"  # how the names of our temporary files begin
