@@ -188,3 +188,63 @@ def test_metrics_without_a_checksum_that_are_no_records_are_named(tmp_path):
         (tmp_path / "metrics.jsonl").write_text(text)
         with pytest.raises(RunError, match=r"metrics.jsonl is damaged: a line of it is not a record"):
             run.metrics()
+
+
+def test_a_run_in_a_folder_of_other_programs_leaves_their_files_alone(tmp_path):
+    """As ``--out .`` does, in a folder with editors' and browsers' temporary files, two levels deep."""
+    others = [".document.tmp", "sub/.~lock.tmp", ".margin-notes.tmp", "checkpoints/.x-0123456789abcdef.tmp"]
+    others += ["checkpoints/best.safetensors", ".model.safetensors-0123456789abcdef.tmp"]
+    for name in others:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("theirs")
+    ours = [".margin-model.safetensors-0123456789abcdef.tmp", "outputs/svc/.margin-0.npz-0123456789abcdef.tmp"]
+    for name in ours:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("cut short")
+    margin.fit(boosting(), X, Y, run=tmp_path, checkpoint_seconds=0.0)
+    Run.existing(tmp_path).forget_fit()
+    assert [name for name in others if (tmp_path / name).read_text() != "theirs"] == []
+    assert [name for name in ours if (tmp_path / name).exists()] == [], "what a killed write of ours left is swept"
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "model.safetensors", "checkpoints/0000000001.safetensors"])
+def test_a_new_run_does_not_overwrite_what_belongs_to_no_run(name, tmp_path):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("theirs")
+    with pytest.raises(RunError, match=f"holds {Path(name).name}, which belongs to no run; choose another folder"):
+        margin.fit(boosting(), X, Y, run=tmp_path)
+    assert (tmp_path / name).read_text() == "theirs"
+
+
+def test_the_lock_follows_no_link_and_empties_no_file(tmp_path):
+    theirs = tmp_path / "thesis.txt"
+    theirs.write_text("years of work")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(theirs)
+    with pytest.raises(RunError, match=r"\.lock cannot be opened as the lock of the run"):
+        margin.fit(boosting(), X, Y, run=tmp_path / "run")
+    (tmp_path / "run" / ".lock").unlink()
+    (tmp_path / "run" / ".lock").write_text("of another program")
+    margin.fit(boosting(), X, Y, run=tmp_path / "run")
+    assert theirs.read_text() == "years of work"
+    assert (tmp_path / "run" / ".lock").read_text() == "of another program"
+
+
+def test_two_processes_that_begin_one_run(tmp_path, monkeypatch):
+    """The second begins while the first writes its manifest: it hears who trains here, and the first goes on."""
+    from margin.runs import folder
+
+    write, heard = folder.write_atomically, []
+
+    def interleaved(path, content):
+        if not heard:
+            heard.append("")
+            with pytest.raises(RunError, match="is being trained by another process") as caught:
+                margin.fit(boosting(), X, Y, run=tmp_path)
+            heard[0] = str(caught.value)
+        return write(path, content)
+
+    monkeypatch.setattr(folder, "write_atomically", interleaved)
+    margin.fit(boosting(), X, Y, run=tmp_path)
+    assert heard[0].startswith(str(tmp_path))
+    assert Run.existing(tmp_path).status == "finished"

@@ -18,9 +18,10 @@ from margin.store.container import temporary_files, write_atomically
 from margin.store.models import library_versions, load, save
 from margin.store.resources import adopt_resources
 
-__all__ = ["CHECKPOINT_SECONDS", "Run", "RunError"]
+__all__ = ["CHECKPOINT_SECONDS", "OUTPUTS", "Run", "RunError"]
 
 CHECKPOINT_SECONDS = 5.0
+OUTPUTS = "outputs"  # where a comparison keeps what its models said, in a folder of each
 
 
 class Run:
@@ -51,12 +52,15 @@ class Run:
     def open(cls, folder: str | Path, identity: Mapping[str, Any], **facts: Any) -> Run:
         """Create the run, or take it up again."""
         run = cls(folder)
-        if run._manifest_path.exists():
-            run.manifest = run._read_manifest()
-            run._refuse_other(identity, facts)
-        else:
+        if not run._manifest_path.exists():
             run.folder.mkdir(parents=True, exist_ok=True)
-            run.update(format_version=1, identity=dict(identity), status="new", **facts)
+            with run.locked():  # two processes that begin one run: one of them creates it
+                if not run._manifest_path.exists():
+                    run._refuse_files_of_others()
+                    run.update(format_version=1, identity=dict(identity), status="new", **facts)
+                    return run
+        run.manifest = run._read_manifest()
+        run._refuse_other(identity, facts)
         return run
 
     @classmethod
@@ -149,7 +153,7 @@ class Run:
             yield
             return
         with self._lock_file():
-            for folder in (self.folder, self.journal.checkpoint_folder):
+            for folder in (self.folder, self.journal.checkpoint_folder, *_subfolders(self.folder / OUTPUTS)):
                 for leftover in temporary_files(folder):
                     leftover.unlink(missing_ok=True)
             self._holds_lock = True
@@ -193,6 +197,13 @@ class Run:
             raise RunError(f"{self._manifest_path} is damaged.") from None
         return manifest
 
+    def _refuse_files_of_others(self) -> None:
+        """A new run would overwrite what has the names of its files."""
+        taken = [path for path in (self.journal.metrics_path, self.model_path) if os.path.lexists(path)]
+        taken += self.journal.checkpoint_paths()
+        if taken:
+            raise RunError(f"{self.folder} holds {taken[0].name}, which belongs to no run; choose another folder.")
+
     def _refuse_other(self, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         known = self.manifest["identity"]
         key = _first_difference(known, identity)
@@ -212,3 +223,10 @@ def _first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str |
     """The key whose values differ; of nested parameters (``step__alpha``) the innermost."""
     keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
     return max(keys, key=lambda key: key.count("__"), default=None)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        return [Path(entry) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []

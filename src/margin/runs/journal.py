@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +18,7 @@ from margin.store.models import load_state, save_state
 __all__ = ["Checkpoint", "Journal", "RunError"]
 
 KEPT_CHECKPOINTS = 2
+DIGIT, NUMBER_LENGTH = "[0-9]", 10  # a checkpoint is called by the number of records before it
 
 
 class RunError(ValueError):
@@ -48,7 +48,7 @@ class Journal:
     def continued(self, checkpoint: Checkpoint) -> Iterator[None]:
         """Open for writing behind ``checkpoint``; later checkpoints, which could not be used, are dropped."""
         for path in self.checkpoint_paths():
-            if path.stem > f"{checkpoint.records:010d}":
+            if int(path.stem) > checkpoint.records:
                 path.unlink()
         self.n_records, self._digest = checkpoint.records, hashlib.sha256(checkpoint.metrics)
         with open(self.metrics_path, "a+b") as self._file:
@@ -66,7 +66,7 @@ class Journal:
     def checkpoint(self, state: dict[str, Any]) -> None:
         """Write the state of the fit after the last record, and drop older ones."""
         os.fsync(self._file.fileno())  # a checkpoint must not promise more metrics than the disk has
-        path = self.checkpoint_folder / f"{self.n_records:010d}.safetensors"
+        path = self.checkpoint_folder / f"{self.n_records:0{NUMBER_LENGTH}d}.safetensors"
         save_state(
             state,
             path,
@@ -101,12 +101,15 @@ class Journal:
 
     def clear(self) -> None:
         """Forget everything: another model is trained in this folder now."""
-        shutil.rmtree(self.checkpoint_folder, ignore_errors=True)
+        for path in self.checkpoint_paths():
+            path.unlink()
+        with suppress(OSError):  # it is not there, or holds what is not ours
+            self.checkpoint_folder.rmdir()
         self.metrics_path.unlink(missing_ok=True)
 
     def checkpoint_paths(self) -> list[Path]:
         """The files of the checkpoints, oldest first."""
-        return sorted(self.checkpoint_folder.glob("*.safetensors"))
+        return sorted(self.checkpoint_folder.glob(f"{DIGIT * NUMBER_LENGTH}.safetensors"))
 
     def load(self, path: Path) -> Checkpoint:
         """A checkpoint; a :class:`StoreError` if it, or the metrics that belong to it, are damaged."""
