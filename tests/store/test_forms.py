@@ -1,5 +1,6 @@
 """Every stored attribute is declared, what is declared is true of every model, and what breaks it is refused."""
 
+import contextlib
 import copy
 import json
 
@@ -393,3 +394,17 @@ def test_columns_that_no_image_gives_are_refused(name, tmp_path):
 def test_hog_has_the_columns_it_should():
     for h, w, cell, bins, block in [(17, 9, 4, 9, 2), (3, 20, 8, 5, 3), (12, 12, 1, 2, 30), (31, 8, 3, 7, 1)]:
         assert hog(np.zeros((1, 2, h, w)), cell, bins, block).shape == (1, hog_columns(h, w, cell, bins, block))
+
+
+@pytest.mark.parametrize("name", corpus.names())
+def test_using_a_loaded_model_adds_nothing_to_it(name, tmp_path):
+    """So that predictions in several threads, the first ones too, never meet an object that another one changes."""
+    list(corpus.write(tmp_path, [name]))
+    model, (X, _) = margin.load(tmp_path / f"{name}.safetensors"), corpus.data_of(name)
+    parts = [model, *(value for value in model.get_params().values() if hasattr(value, "get_params"))]
+    before = [set(vars(part)) for part in parts]
+    for method in ("predict", "predict_proba", "transform", "score_samples", "encode", "kneighbors"):
+        if callable(getattr(model, method, None)):
+            with contextlib.suppress(ValueError):  # MAML labels only from a support set
+                getattr(model, method)(X)
+    assert [set(vars(part)) for part in parts] == before

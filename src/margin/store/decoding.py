@@ -143,6 +143,8 @@ class Decoder:
             check_model(estimator, catalog.registry()[name])
         except Violation as violation:
             raise self._damaged(f"{name}: {str(violation).rstrip('.')}") from None
+        if hasattr(estimator, "_complete"):
+            estimator._complete()
         return estimator
 
     def _is_resource(self, name: str, value: Any) -> bool:
