@@ -49,3 +49,14 @@ def test_too_little_memory_is_a_sentence(capsys):
     with pytest.raises(typer.Exit), reported():
         raise MemoryError("Unable to allocate 7 TiB")
     assert "margin: there is not enough memory (Unable to allocate 7 TiB)." in " ".join(capsys.readouterr().err.split())
+
+
+def test_labels_that_are_formulas_are_guarded_on_request(run, tmp_path):
+    rows = "".join(f"{i % 5},{'=1+1' if i % 5 > 2 else 'no'}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("x,y\n" + rows)
+    run("fit", "gaussian-nb", "t.csv", "--target", "y", "--out", "r", "-q")
+    assert "\n=1+1\n" in run("predict", "r", "t.csv").stdout
+    guarded = run("predict", "r", "t.csv", "--for-spreadsheet").stdout
+    assert "\n'=1+1\n" in guarded
+    assert "\n=1+1" not in guarded
+    run("predict", "r", "t.csv", "--json", "--for-spreadsheet", code=2)
