@@ -220,7 +220,7 @@ def add_resource(document: Document, rng: random.Random) -> None:
 
 def _estimator(document: Document, rng: random.Random) -> dict[str, Any]:
     nodes = [n for _, _, n in _walk(document.manifest["root"]) if isinstance(n, dict) and n.get("!") == "estimator"]
-    return rng.choice(nodes)
+    return rng.choice(nodes) if nodes else {"params": {}, "learned": {}}  # the state of a fit often holds no model
 
 
 CHANGES: tuple[Callable[[Document, random.Random], None], ...] = (

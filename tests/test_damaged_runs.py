@@ -248,3 +248,29 @@ def test_two_processes_that_begin_one_run(tmp_path, monkeypatch):
     margin.fit(boosting(), X, Y, run=tmp_path)
     assert heard[0].startswith(str(tmp_path))
     assert Run.existing(tmp_path).status == "finished"
+
+
+def test_a_parameter_called_steps_does_not_make_a_pipeline(tmp_path):
+    model = margin.NeuralODE((4,), steps=2, max_iter=3, random_state=0)
+    series = np.cumsum(np.random.default_rng(0).normal(size=(3, 12, 2)), axis=1)
+    fitted = margin.fit(model, series, run=tmp_path)
+    assert len(Run.existing(tmp_path).metrics()) == 3
+    model.fit(series)
+    assert all((fitted.weights_[name] == weights).all() for name, weights in model.weights_.items())
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "metrics.jsonl", "model.safetensors"])
+def test_links_and_folders_in_place_of_files(name, tmp_path):
+    run, theirs = tmp_path / "run", tmp_path / "theirs"
+    interrupted(run, boosting())
+    theirs.write_bytes((run / name).read_bytes())
+    before = theirs.read_bytes()
+    (run / name).unlink()
+    (run / name).symlink_to(theirs)
+    with pytest.raises(RunError, match=rf"{name} is a link or a folder"):
+        margin.fit(boosting(), X, Y, run=run)
+    assert theirs.read_bytes() == before
+    (run / name).unlink()
+    (run / name).mkdir()
+    with pytest.raises(RunError, match=rf"{name} (is a link or a folder|cannot be read)"):
+        margin.fit(boosting(), X, Y, run=run)

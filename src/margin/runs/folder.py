@@ -153,6 +153,7 @@ class Run:
             yield
             return
         with self._lock_file():
+            self._refuse_what_is_no_file()
             for folder in (self.folder, self.journal.checkpoint_folder, *_subfolders(self.folder / OUTPUTS)):
                 for leftover in temporary_files(folder):
                     leftover.unlink(missing_ok=True)
@@ -193,9 +194,17 @@ class Run:
         try:
             manifest = json.loads(self._manifest_path.read_text())
             _ = manifest["identity"].keys(), manifest["status"]
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise RunError(f"{self._manifest_path} is damaged.") from None
+        except OSError as problem:
+            raise RunError(f"{self._manifest_path} cannot be read: {problem.strerror}.") from None
         return manifest
+
+    def _refuse_what_is_no_file(self) -> None:
+        """What a fit writes must not go through a link to elsewhere, and cannot replace a folder."""
+        for path in (self._manifest_path, self.journal.metrics_path, self.model_path):
+            if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+                raise RunError(f"{path} is a link or a folder, where a run has a file; choose another folder.")
 
     def _refuse_files_of_others(self) -> None:
         """A new run would overwrite what has the names of its files."""

@@ -84,10 +84,12 @@ class Journal:
 
     def read(self, checksum: str | None = None) -> list[dict[str, Any]]:
         """The records so far; a line that a kill cut short is left out. ``checksum`` is that of a fit that ended."""
-        if not self.metrics_path.exists():
-            content = b""
-        else:
+        try:
             content = self.metrics_path.read_bytes()
+        except FileNotFoundError:
+            content = b""
+        except OSError as problem:
+            raise RunError(f"{self.metrics_path} cannot be read: {problem.strerror}.") from None
         if checksum is not None and hashlib.sha256(content).hexdigest() != checksum:
             raise RunError(f"{self.metrics_path} is damaged: its bytes are not those that the fit wrote.")
         lines = content.split(b"\n")[:-1]  # what follows the last line break is not a whole line

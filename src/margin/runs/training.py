@@ -38,6 +38,7 @@ def train(
     """
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     steps = getattr(model, "steps", None)
+    steps = steps if isinstance(steps, list) else None  # NeuralODE has a number of that name
     estimator = steps[-1][1] if steps else model
     if hasattr(estimator, "iterate"):
         X = _before_last_step(model, X, y) if steps and len(steps) > 1 else X
