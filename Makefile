@@ -14,13 +14,13 @@ export OMP_WAIT_POLICY := passive
 # Array API checks of scikit-learn run only with this, and it must be set before SciPy is imported.
 test portable check: export SCIPY_ARRAY_API := 1
 
-.PHONY: help compare test portable verify bench fuzz check clean
+.PHONY: help compare test test-debug portable verify bench fuzz check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-compare: $(VENV)/.base ## compare every suitable model on a bundled real table
+compare: $(VENV)/.kernels ## compare every suitable model on a bundled real table
 	$(BIN)/margin compare breast-cancer --out runs/compare-breast-cancer
 
 test: $(VENV)/.dev ## all tests, in parallel, one thread per worker
@@ -39,8 +39,15 @@ portable: $(VENV)/.dev ## TESTS=path: the tests as on a machine with AVX2 only, 
 			$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS) || exit 1; \
 	done
 
-verify: $(VENV)/.base ## SEEDS=5: check every built row of the notes by running it
+test-debug: export MARGIN_KERNELS := debug
+test-debug: $(VENV)/.dev ## TESTS=path: tests of kernels with every index checked
+	$(COMPILE)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MARGIN_NUM_THREADS=2 \
+		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(or $(TESTS),tests/compiled)
+
+verify: $(VENV)/.kernels ## SEEDS=5: run every statement of the notes, then the cited code beside independent implementations
 	$(BIN)/margin verify --built --seeds $(SEEDS)
+	$(BIN)/python -m tests.oracles --seeds $(SEEDS)
 
 bench: $(VENV)/.bench ## FAMILY=a,b: time ours against its peers, side by side
 	$(BIN)/python -m benchmarks $(FAMILY)
@@ -55,21 +62,31 @@ check: $(VENV)/.dev ## style and types
 	$(BIN)/mypy
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .portable_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .portable_cache .mypy_cache .ruff_cache .hypothesis build dist src/margin/compiled/*/
 
 # One stamp per set of extras: a second call installs nothing until the requirements change.
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Margin needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
+# What kernels are compiled of; an edit compiles one module again. Without isolation the compiler is the one that is pinned.
+KERNELS := setup.py $(shell find src -name '*_kernels.py' -o -name 'kernel_types.py' -o -name 'kernel_source.py' -o -name '*.pxd')
+COMPILE = $(BIN)/python setup.py --quiet build_ext --inplace
+
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e .
+	$(PIP) 'setuptools>=77' 'cython>=3.1' 'scipy>=1.14'
+	@echo "compiling the kernels, once"
+	$(PIP) --no-build-isolation -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.base
-	$(PIP) -e '.[dev]'
+$(VENV)/.kernels: $(VENV)/.base $(KERNELS)
+	$(COMPILE)
 	touch $@
 
-$(VENV)/.bench: $(VENV)/.base
-	$(PIP) -e '.[bench]'
+$(VENV)/.dev: $(VENV)/.kernels
+	$(PIP) --no-build-isolation -e '.[dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.kernels
+	$(PIP) --no-build-isolation -e '.[bench]'
 	touch $@

@@ -16,7 +16,8 @@ from sklearn import neighbors as sklearn_neighbors
 from sklearn.gaussian_process import kernels as covariance
 
 from fuzz.random_tables import RandomTable
-from margin import bayes, density, kernels, linear, neighbors, reduction, trees
+from margin import bayes, kernels, linear, neighbors, reduction, trees
+from margin.neighbors import density
 
 __all__ = ["COMPARISONS", "Found"]
 

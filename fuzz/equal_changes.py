@@ -163,23 +163,23 @@ EQUAL = {
     ("margin.text.decoding", "generate", "rng.random()"): "the sum is 1 but for rounding",
     ("margin.trees.multiway.gains", "gain_of_counts", "2.0"): "what a weight of 0 is divided by",
     (
-        "margin.density.kernel_density",
+        "margin.neighbors.density.kernel_density",
         "score_samples",
         "len(space.near(index, pilot, radius * self.bandwidth_)[0]) * len(pilot)",
     ): "which of two exact ways is taken, and how many rows a block has",
     (
-        "margin.density.kernel_density",
+        "margin.neighbors.density.kernel_density",
         "score_samples",
         "space.near(index, pilot, radius * self.bandwidth_)[1]",
     ): "rows of the same length",
-    ("margin.density.kernel_density", "score_samples", "SAFETY * in_sight - 1"): "how many rows a block has",
+    ("margin.neighbors.density.kernel_density", "score_samples", "SAFETY * in_sight - 1"): "how many rows a block has",
     (
-        "margin.density.kernel_density",
+        "margin.neighbors.density.kernel_density",
         "score_samples",
         "radius / self.bandwidth_",
     ): "which of two exact ways is taken, and how many rows a block has",
     (
-        "margin.density.kernel_density",
+        "margin.neighbors.density.kernel_density",
         "score_samples",
         "radius",
     ): "which of two exact ways is taken, and how many rows a block has",

@@ -21,12 +21,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fuzz.mistakes import Mutant, apply, functions_of, mutants_of, watch
-from margin import atlas, claims, experiments
-from margin.claims import oracles
-from margin.claims.citations import resolve
+from tests import oracles
 
-CHECKS = ("margin.experiments.", "margin.claims.")  # cited, but the check itself, or data made for it
+from fuzz.mistakes import Mutant, apply, functions_of, mutants_of, watch
+from margin.notes import atlas, claims, experiments
+from margin.notes.claims.citations import resolve
+
+CHECKS = ("margin.notes.experiments.", "margin.notes.claims.")  # cited, but the check itself, or data made for it
 NOTICED, MISSED = "noticed", "missed"
 # Processor seconds for a check with a mistake: times as long as without. A busy machine must not count as a notice.
 LEAST_LIMIT, SLOWER, MOST_LIMIT = 5.0, 10.0, 120.0

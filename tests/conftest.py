@@ -27,7 +27,7 @@ def _plain_terminal(monkeypatch):
 
 def pytest_terminal_summary(terminalreporter):
     """What the contracts covered, in numbers: a suite that silently checked less would show here."""
-    from margin import atlas
+    from margin.notes import atlas
 
     def count(outcome, name):
         return sum(name in report.nodeid for report in terminalreporter.stats.get(outcome, []))

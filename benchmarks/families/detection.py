@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.measuring.harness import Case, Peer
 from margin.data.box_files import coco_results
 from margin.data.boxes import Boxes
-from margin.detection import coco_map, non_maximum_suppression
+from margin.vision.detection import coco_map, non_maximum_suppression
 
 __all__ = ["cases"]
 

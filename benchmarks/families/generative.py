@@ -12,9 +12,9 @@ import numpy as np
 
 from benchmarks.measuring.harness import Case, Peer
 from margin.data import load
-from margin.density import KernelDensity
 from margin.generative import VAE, NormalizingFlow
 from margin.mixture import GaussianMixture
+from margin.neighbors.density import KernelDensity
 
 __all__ = ["cases"]
 

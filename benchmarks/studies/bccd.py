@@ -19,8 +19,8 @@ from benchmarks.measuring.evidence import Finding, save_findings
 from margin.data.boxes import Boxes
 from margin.data.detection_folder import DetectionFolder, open_detection_folder
 from margin.data.files import data_file
-from margin.detection import ObjectDetector, mean_average_precision
 from margin.runs import Run
+from margin.vision.detection import ObjectDetector, mean_average_precision
 
 SIZE = (120, 160)  # a quarter of 480 x 640
 GOAL = 0.85

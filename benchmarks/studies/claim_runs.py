@@ -1,8 +1,8 @@
 """Store what the programs about claims found: every check at several seeds, and mistakes planted behind rows.
 
-``python -m benchmarks.studies.claim_runs seeds "LABEL=FILE" ...`` takes files of ``python -m margin.claims --out``,
-each under a label that says which seeds and which machine; ``python -m benchmarks.studies.claim_runs mistakes FILE
---seed S`` takes the file of ``python -m fuzz.mutants --out``.
+``python -m benchmarks.studies.claim_runs seeds "LABEL=FILE" ...`` takes files of ``python -m margin.notes.claims
+--out``, each under a label that says which seeds and which machine; ``python -m benchmarks.studies.claim_runs
+mistakes FILE --seed S`` takes the file of ``python -m fuzz.mutants --out``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def store_seeds(parts: dict[str, dict[str, Any]], remark: str) -> Path:
         "Statements at several seeds",
         protocol="Every claim, experiment and comparison with an independent implementation, at seeds that nobody had "
         f"used before; what draws nothing runs once. {remark}".strip(),
-        command="python -m margin.claims --seeds N --first K --minutes 10 --out FILE",
+        command="python -m margin.notes.claims --seeds N --first K --minutes 10 --out FILE",
         findings=findings,
         raw=parts,
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.measuring.evidence import Finding, save_findings
 from benchmarks.measuring.harness import same_threads
-from margin.experiments.cycle_digits import run
+from margin.notes.experiments.cycle_digits import run
 
 __all__ = ["findings", "measured"]
 

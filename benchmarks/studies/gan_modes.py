@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.measuring.evidence import Finding, save_findings
 from benchmarks.measuring.harness import same_threads
-from margin.experiments.gan_modes import LEAST, PUBLISHED_QUALITY, games, play
+from margin.notes.experiments.gan_modes import LEAST, PUBLISHED_QUALITY, games, play
 
 __all__ = ["findings", "measured"]
 

@@ -231,7 +231,12 @@ def pycocotools_values(scenes: list[dict[str, Any]]) -> dict[str, float]:
 def our_precisions(scenes: list[dict[str, Any]]) -> dict[str, float]:
     """The same four; eleven levels of VOC, with COCO's rule of which object a detection belongs to."""
     from margin.data.boxes import Boxes
-    from margin.detection.average_precision import average_precision, coco_map, mean_average_precision, precision_recall
+    from margin.vision.detection.average_precision import (
+        average_precision,
+        coco_map,
+        mean_average_precision,
+        precision_recall,
+    )
 
     truth = [Boxes(np.array(s["boxes"]), np.array(s["labels"])) for s in scenes]
     detected = [Boxes(np.array(s["found"]), np.array(s["found_labels"]), np.array(s["scores"])) for s in scenes]

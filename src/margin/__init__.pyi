@@ -10,9 +10,6 @@ from margin.cluster import KMeans as KMeans
 from margin.core.parameters import search_space as search_space
 from margin.core.records import Record as Record
 from margin.core.watching import watch as watch
-from margin.density import HistogramDensity as HistogramDensity
-from margin.density import KernelDensity as KernelDensity
-from margin.detection import ObjectDetector as ObjectDetector
 from margin.forecasting import Forecaster as Forecaster
 from margin.generative import Autoencoder as Autoencoder
 from margin.generative import DiffusionModel as DiffusionModel
@@ -48,9 +45,13 @@ from margin.linear import Ridge as Ridge
 from margin.linear import SplineRegression as SplineRegression
 from margin.meta import FewShotLearner as FewShotLearner
 from margin.meta import ZeroShot as ZeroShot
+from margin.meta.semi import PseudoLabel as PseudoLabel
+from margin.meta.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.mixture import GaussianMixture as GaussianMixture
 from margin.neighbors import KNeighborsClassifier as KNeighborsClassifier
 from margin.neighbors import KNeighborsRegressor as KNeighborsRegressor
+from margin.neighbors.density import HistogramDensity as HistogramDensity
+from margin.neighbors.density import KernelDensity as KernelDensity
 from margin.neural.estimators import CNNClassifier as CNNClassifier
 from margin.neural.estimators import CNNRegressor as CNNRegressor
 from margin.neural.estimators import MLPClassifier as MLPClassifier
@@ -76,9 +77,6 @@ from margin.representation import NeighborhoodComponentsAnalysis as Neighborhood
 from margin.representation import SimCLR as SimCLR
 from margin.runs import Run as Run
 from margin.runs import fit as fit
-from margin.segmentation import Segmenter as Segmenter
-from margin.semi import PseudoLabel as PseudoLabel
-from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
@@ -109,8 +107,10 @@ from margin.trees import HistGradientBoostingRegressor as HistGradientBoostingRe
 from margin.trees import ID3 as ID3
 from margin.trees import RandomForestClassifier as RandomForestClassifier
 from margin.trees import RandomForestRegressor as RandomForestRegressor
-from margin.vision import HOG as HOG
-from margin.vision import ImageFilter as ImageFilter
-from margin.vision import VisualWords as VisualWords
+from margin.vision.detection import ObjectDetector as ObjectDetector
+from margin.vision.features import HOG as HOG
+from margin.vision.features import ImageFilter as ImageFilter
+from margin.vision.features import VisualWords as VisualWords
+from margin.vision.segmentation import Segmenter as Segmenter
 
 __version__: str

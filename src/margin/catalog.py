@@ -139,9 +139,13 @@ CLUSTER = (Entry("kmeans", "margin.cluster.KMeans", "clustering"),)
 MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density", settings={"n_components": 8}),)
 
 DENSITY = (
-    Entry("histogram-density", "margin.density.HistogramDensity", "density"),
+    Entry("histogram-density", "margin.neighbors.density.HistogramDensity", "density"),
     Entry(
-        "kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000, settings={"bandwidth": "scott"}
+        "kernel-density",
+        "margin.neighbors.density.KernelDensity",
+        "density",
+        max_rows=50_000,
+        settings={"bandwidth": "scott"},
     ),
 )
 
@@ -175,16 +179,16 @@ NEURAL = (
 )
 
 VISION = (
-    Entry("hog", "margin.vision.HOG", "transformation", data="images"),
-    Entry("image-filter", "margin.vision.ImageFilter", "transformation", data="images"),
-    Entry("visual-words", "margin.vision.VisualWords", "transformation", data="images"),
+    Entry("hog", "margin.vision.features.HOG", "transformation", data="images"),
+    Entry("image-filter", "margin.vision.features.ImageFilter", "transformation", data="images"),
+    Entry("visual-words", "margin.vision.features.VisualWords", "transformation", data="images"),
 )
 
 FORECASTING = (Entry("forecaster", "margin.forecasting.Forecaster", "forecasting", compared=False),)
 
 SEMI = (
-    Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
-    Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
+    Entry("self-training-classifier", "margin.meta.semi.SelfTrainingClassifier", "classification", compared=False),
+    Entry("pseudo-label", "margin.meta.semi.PseudoLabel", "classification", compared=False),
 )
 
 GENERATIVE = (
@@ -217,9 +221,9 @@ TEXT = (
     Entry("masked-language-model", "margin.text.MaskedLanguageModel", "transformation", data="text"),
 )
 
-DETECTION = (Entry("object-detector", "margin.detection.ObjectDetector", "detection", data="images"),)
+DETECTION = (Entry("object-detector", "margin.vision.detection.ObjectDetector", "detection", data="images"),)
 
-SEGMENTATION = (Entry("segmenter", "margin.segmentation.Segmenter", "segmentation", data="images"),)
+SEGMENTATION = (Entry("segmenter", "margin.vision.segmentation.Segmenter", "segmentation", data="images"),)
 
 REPRESENTATION = (
     Entry("simclr", "margin.representation.SimCLR", "transformation", data="images"),
@@ -302,14 +306,19 @@ PARTS: Mapping[str, str] = {
     # Steps of our own that read and encode the columns of a table.
     "margin/column-reader": "margin.data.column_reader.ColumnReader",
     "margin/category-columns": "margin.data.category_columns.CategoryColumns",
+    "margin/standard-columns": "margin.data.standard_columns.StandardColumns",
     "margin/date-parts": "margin.data.date_parts.DateParts",
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     "margin/joined-texts": "margin.data.joined_texts.JoinedTexts",
+    # The scale on which a skewed target is learned.
+    "margin/log-target": "margin.data.log_target.LogTarget",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Leaders of a comparison put together.
     "margin/blend-classifier": "margin.selection.ensembles.BlendClassifier",
     "margin/blend-regressor": "margin.selection.ensembles.BlendRegressor",
+    # What a comparison puts around a regressor.
+    "margin/bounded-pipeline": "margin.selection.bounded.BoundedPipeline",
     # Kernels that models take as a parameter.
     "margin/linear-kernel": "margin.kernels.LinearKernel",
     "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",

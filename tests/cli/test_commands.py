@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 
 import margin
-from margin import atlas, catalog
+from margin import catalog
 from margin.cli.output import reported
 from margin.core.watching import watch
+from margin.notes import atlas
 
 FAST = ["--set", "hidden_layer_sizes=8", "--set", "max_iter=3", "--quiet"]
 

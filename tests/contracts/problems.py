@@ -132,9 +132,13 @@ EXPECTED_FAILURES = {
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
-TORCH_PACKAGES = {
-    "neural", "generative", "detection", "segmentation", "representation", "graphs", "physics", "meta"
-}  # fmt: skip
+TORCH_PACKAGES = tuple(
+    f"margin.{name}."
+    for name in (
+        *("neural", "generative", "representation", "graphs", "physics", "meta"),
+        *("vision.detection", "vision.segmentation"),
+    )
+)
 
 
 def ids(entry):
@@ -144,7 +148,7 @@ def ids(entry):
 def uses_torch(entry):
     if entry.family == "text":
         return issubclass(catalog.class_of(entry.name), NeuralEstimator)
-    return entry.family in TORCH_PACKAGES or entry.name == "pseudo-label"
+    return entry.path.startswith(TORCH_PACKAGES) and entry.name != "self-training-classifier"
 
 
 def build(entry, **params):

@@ -1,10 +1,10 @@
 """Every row of the atlas points to code that exists and to a check that holds; complete areas miss nothing."""
 
 import pytest
+from tests import oracles
 
-from margin import atlas, claims, experiments
-from margin.claims import oracles
-from margin.claims.citations import Calls, resolve
+from margin.notes import atlas, claims, experiments
+from margin.notes.claims.citations import Calls, resolve
 from margin.service.evidence import verify
 
 # Areas in which every row of the contract must be built. The others grow, and the ledger says how far they are.

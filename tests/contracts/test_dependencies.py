@@ -11,25 +11,14 @@ ROOT = Path(margin.__file__).parent
 
 # From the bottom up; packages on one line are siblings and never import each other unless named in MAY_SEE.
 LAYERS = [
-    {"atlas", "core"},
+    {"core", "compiled"},
     {"foundations"},
     {"data", "metrics", "optimize"},
-    {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical", "density"},
-    {"neural", "vision"},
-    {
-        "text",
-        "generative",
-        "detection",
-        "segmentation",
-        "representation",
-        "graphs",
-        "physics",
-        "meta",
-        "semi",
-        "forecasting",
-    },
+    {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical"},
+    {"neural"},
+    {"text", "generative", "vision", "representation", "graphs", "physics", "meta", "forecasting"},
     {"selection", "interpretation", "report"},
-    {"claims", "experiments"},
+    {"notes"},
     {"catalog", "store", "runs", "service"},
     {"cli", "stub"},
 ]
@@ -37,13 +26,13 @@ LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in 
 # The catalog is names only, so the store may read it; each of these may import those before it.
 ORDER_AT_THE_TOP = ["catalog", "store", "runs", "service"]
 MAY_SEE = {
+    ("core", "compiled"),
     ("optimize", "metrics"),
-    ("claims", "experiments"),  # a claim may check an experiment's data
     ("mixture", "cluster"),  # EM starts from k-means
-    ("graphical", "density"),  # a network of states is a density by the columns of a table
+    ("graphical", "neighbors"),  # a network of states is a density by the columns of a table
     ("report", "interpretation"),  # a page shows what a model has learned
 }
-HEAVY = {"torch": "neural", "numba": "linear", "matplotlib": "claims"}  # the lowest package that may import it
+HEAVY = {"torch": "neural", "numba": "linear", "matplotlib": "notes"}  # the lowest package that may import it
 
 
 def modules():

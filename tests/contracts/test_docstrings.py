@@ -20,9 +20,9 @@ COMPLETE = (
     "margin.neural.losses",
     "margin.data.splits",
     "margin.data.folds",
-    "margin.segmentation",
+    "margin.vision.segmentation",
 )
-WITHOUT_FUNCTIONS = ("margin.claims", "margin.experiments", "margin.cli", "margin.atlas")
+WITHOUT_FUNCTIONS = ("margin.notes.claims", "margin.notes.experiments", "margin.cli", "margin.notes.atlas")
 
 
 def packages():

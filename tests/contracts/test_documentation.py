@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import margin.stub
-from margin import atlas, catalog, experiments
+from margin import catalog
 from margin.cli import app
 from margin.cli.reference import render
+from margin.notes import atlas, experiments
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from margin import experiments
+from margin.notes import experiments
 
 
 def flat(value):

@@ -20,7 +20,8 @@ def test_importing_margin_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "package", ["foundations.linalg", "foundations.probability", "optimize", "metrics", "data", "catalog", "atlas"]
+    "package",
+    ["foundations.linalg", "foundations.probability", "optimize", "metrics", "data", "catalog", "notes.atlas"],
 )
 def test_light_packages_load_neither_torch_nor_numba_nor_sklearn(package):
     assert not modules_after(f"import margin.{package}") & {"torch", "numba", "sklearn"}

@@ -8,7 +8,6 @@ import torch
 from sklearn.datasets import load_digits
 
 from margin.data.scenes import shape_scenes
-from margin.detection import ObjectDetector
 from margin.interpretation.networks import attribute_inputs
 from margin.linear import Ridge
 from margin.neural import (
@@ -21,7 +20,8 @@ from margin.neural import (
     SequenceClassifier,
 )
 from margin.representation import CLIP, SimCLR
-from margin.segmentation import Segmenter
+from margin.vision.detection import ObjectDetector
+from margin.vision.segmentation import Segmenter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 LAYERS = ["conv 4 3", "conv 6 3", "global-avg-pool"]

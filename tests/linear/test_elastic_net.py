@@ -8,8 +8,8 @@ from sklearn.linear_model import ElasticNet as PeerNet
 from sklearn.linear_model import Lasso as PeerLasso
 from sklearn.linear_model import lasso_path as peer_path
 
+from margin.compiled.linear import descend_to_gap, quadratic_descent, quadratic_gap, sweep
 from margin.linear import ElasticNet, Lasso, LinearRegression, elastic_net, elastic_net_path, lasso_path
-from margin.linear.coordinate_kernels import descend_to_gap, quadratic_descent, quadratic_gap, sweep
 from margin.linear.moments import moments
 from margin.linear.path_descent import Point, follow
 from margin.linear.sparse_descent import SparseDescent, jump_to_face_minimum

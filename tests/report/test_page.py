@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from margin import metrics, report
+from margin.notes import atlas
 from margin.report.classification import Judged
 from margin.report.effect_charts import curve_figures
 from margin.report.effects import effects_of
@@ -66,7 +67,7 @@ def pages(comparison):
         "numbers": comparison("regression"),
         "nothing held out": comparison(held_out=False),
     }
-    return {name: (case, report.render(case)) for name, case in cases.items()}
+    return {name: (case, report.render(case, terms=atlas.rows())) for name, case in cases.items()}
 
 
 CASES = pytest.mark.parametrize("name", ["two classes", "four classes", "numbers", "nothing held out"])
@@ -144,7 +145,7 @@ def test_dates_are_drawn_along_time(pages):
 
 def test_the_same_comparison_gives_the_same_page(pages):
     case, html = pages["two classes"]
-    assert report.render(case) == html
+    assert report.render(case, terms=atlas.rows()) == html
 
 
 def test_the_numbers_of_the_confusion_matrix(pages):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from margin import atlas
+from margin.notes import atlas
 from margin.service.evidence import Checked, Finding, select, strict_json, verify
 
 
@@ -45,12 +45,6 @@ def test_json_is_strict():
 
     read = json.loads(strict_json(value), parse_constant=refuse)
     assert read == {"a": "nan", "b": ["inf", "-inf", 0.5], "c": [1, 2], "d": [True, None, "{1}"]}
-
-
-def test_code_that_shares_a_comparison_is_told_once():
-    (checked,) = verify(select(["em-algorithm"]))
-    compared = {finding.compared for finding in checked.findings()} - {""}
-    assert compared == {"GaussianMixture", "expectation, maximization", "coins_em"}
 
 
 def test_what_is_told_of_a_row_is_short():

@@ -39,8 +39,8 @@ from margin.core.parameters import attributes_of
 from margin.store import StoreError
 from margin.store.container import MAX_MODELS
 from margin.store.forms import form_of
-from margin.vision.columns import hog_columns
-from margin.vision.hog import hog
+from margin.vision.features.columns import hog_columns
+from margin.vision.features.hog import hog
 
 
 def learned(model):

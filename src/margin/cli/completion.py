@@ -28,7 +28,7 @@ def data_names(incomplete: str) -> list[str]:
 
 def shown_names(incomplete: str) -> list[str]:
     """All that ``margin show`` knows by name: models, rows of the notes, experiments."""
-    from margin import atlas, experiments
+    from margin.notes import atlas, experiments
 
     others = (name for name in (*atlas.rows(), *experiments.names()) if name.startswith(incomplete))
     return [*model_names(incomplete), *others]

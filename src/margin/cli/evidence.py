@@ -33,14 +33,14 @@ def register(app: typer.Typer) -> None:
 
 
 def _areas_and_rows(incomplete: str) -> list[str]:
-    from margin import atlas
+    from margin.notes import atlas
 
     paths = (f"{row.area}/{row.id}" for row in atlas.rows().values())
     return [name for name in (*atlas.areas(), *atlas.rows(), *paths) if name.startswith(incomplete)]
 
 
 def _experiment_names(incomplete: str) -> list[str]:
-    from margin import experiments
+    from margin.notes import experiments
 
     return [name for name in experiments.names() if name.startswith(incomplete)]
 
@@ -62,7 +62,7 @@ def verify(
     Below each verdict: the statement, what was measured (and what was expected), and where the notes are wrong the
     counter-example.
     """
-    from margin import atlas
+    from margin.notes import atlas
     from margin.service import evidence
 
     with reported():
@@ -99,26 +99,14 @@ def _print_verdict(item: Checked, brief: bool) -> None:
     findings = item.findings()
     failed = item.verdict == "fails"
     _print_entry(console, "statement", item.statement)
-    own = [f for f in findings if not f.is_counterexample and not f.compared]
+    own = [f for f in findings if not f.is_counterexample]
     _print_entry(console, "measured", "; ".join(map(_described, own)), None if failed else LINES)
-    for code, numbers in _by_code(findings).items():
-        text = "; ".join(map(_described, numbers)) if failed else f"agrees in {len(numbers)} comparisons"
-        _print_entry(console, "code", f"{code} against an independent implementation: {text}")
     for words in item.errata:
         _print_entry(console, "notes", words)
     for finding in (f for f in findings if f.is_counterexample):
         measured, needed = _pair(finding.measured, str(finding.expected).removeprefix("not "))
         name = "" if finding.name == "as printed" else _named(finding)
         _print_entry(console, "counter-example", f"{name}measured {measured} where the notes need {needed}", LINES)
-
-
-def _by_code(findings: list[Finding]) -> dict[str, list[Finding]]:
-    """Comparisons with independent implementations by the code that they are about."""
-    by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.compared:
-            by_code.setdefault(finding.compared, []).append(finding)
-    return by_code
 
 
 def _described(finding: Finding) -> str:
@@ -169,7 +157,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run an experiment and write its figure."""
-    from margin import experiments
+    from margin.notes import experiments
     from margin.service.evidence import run_experiment, strict_json
 
     with reported():

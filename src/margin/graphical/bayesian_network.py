@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Choice, Integer, Number, Optional
 from margin.core.parameters import attribute, parameter
-from margin.density.base import StateDensity
 from margin.graphical.factors import Factor
 from margin.graphical.graphs import Name, checked_graph
 from margin.graphical.network import DiscreteNetwork
 from margin.graphical.parameters import em_steps, fitted_network
 from margin.graphical.scores import SCORES, FamilyScores
 from margin.graphical.structure import Constraints, exact_search, greedy_search
+from margin.neighbors.density.base import StateDensity
 
 __all__ = ["BayesianNetwork"]
 

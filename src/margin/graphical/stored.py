@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from margin.core.invariants import ArrayOf, Count, Form, ListOf, Sizes, Violation
-from margin.density.stored import STATES, columns_are_states, state_counts
 from margin.graphical.circuits import LEAF, SUM
 from margin.graphical.network import DiscreteNetwork
+from margin.neighbors.density.stored import STATES, columns_are_states, state_counts
 
 __all__ = ["FORMS"]
 

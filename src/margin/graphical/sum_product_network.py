@@ -10,8 +10,8 @@ import numpy as np
 from margin.core.domains import Integer, Number, Seed
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
-from margin.density.base import StateDensity
 from margin.graphical.circuits import Circuit, learned_circuit
+from margin.neighbors.density.base import StateDensity
 
 __all__ = ["SumProductNetwork"]
 

@@ -85,7 +85,7 @@ class AverageGradients:
 
         An intercept may be much larger than coefficients and is compared with itself then.
         """
-        from margin.linear.average_kernels import sweep_rows
+        from margin.compiled.linear import sweep_rows
 
         n = len(self.seen)
         before = self.theta.copy()

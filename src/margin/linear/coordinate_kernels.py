@@ -1,22 +1,34 @@
-"""Coordinate descent on a penalized quadratic, compiled by Numba."""
+"""Coordinate descent on a penalized quadratic."""
 
 from __future__ import annotations
 
-from margin.core.cached_kernels import njit
+import cython
+
+from margin.core.kernel_source import ConstIntegers, ConstMatrix, ConstVector, Vector, kernel
 
 __all__ = ["descend_to_gap", "quadratic_descent", "quadratic_gap", "sweep"]
 
 
-@njit(cache=True)
-def sweep(Q, order, slack, w, l1, l2, positive):
+@kernel
+def sweep(
+    Q: ConstMatrix,
+    order: ConstIntegers,
+    slack: Vector,
+    w: Vector,
+    l1: ConstVector,
+    l2: ConstVector,
+    positive: cython.bint,
+) -> cython.double:
     """Move every coordinate in ``order`` once to its own minimum, in place; returns the largest decrease of a move.
 
     ``slack`` (m,) is q - Q w and is kept so ("covariance updates"): a coordinate that does not move costs nothing.
     With ``positive`` no coordinate goes below zero.
     """
-    m = len(slack)
-    most = 0.0
-    for j in order:
+    most: cython.double = 0.0
+    new: cython.double
+    m = slack.shape[0]
+    for i in range(order.shape[0]):
+        j = order[i]
         curvature = Q[j, j] + l2[j]
         if curvature <= 0.0:
             continue
@@ -37,8 +49,18 @@ def sweep(Q, order, slack, w, l1, l2, positive):
     return most
 
 
-@njit(cache=True)
-def quadratic_descent(Q, order, slack, w, l1, l2, tol, max_sweeps, positive):
+@kernel
+def quadratic_descent(
+    Q: ConstMatrix,
+    order: ConstIntegers,
+    slack: Vector,
+    w: Vector,
+    l1: ConstVector,
+    l2: ConstVector,
+    tol: cython.double,
+    max_sweeps: cython.Py_ssize_t,
+    positive: cython.bint,
+) -> cython.Py_ssize_t:
     r"""Minimize :math:`\tfrac12 w^\top Q w - q^\top w + \sum_j l_{1j} |w_j| + \tfrac12 \sum_j l_{2j} w_j^2` in place.
 
     Only coordinates in ``order`` move. ``Q`` may be larger than m x m; its first m rows and columns count.
@@ -50,11 +72,17 @@ def quadratic_descent(Q, order, slack, w, l1, l2, tol, max_sweeps, positive):
     return max_sweeps
 
 
-@njit(cache=True)
-def quadratic_gap(q, slack, w, square, l1, l2):
+@kernel
+def quadratic_gap(
+    q: ConstVector, slack: ConstVector, w: ConstVector, square: cython.double, l1: cython.double, l2: cython.double
+) -> cython.double:
     """The duality gap of these m columns at ``w`` from inner products alone; ``square`` is the mean square of y."""
-    length, absolute, with_target, with_slack, steepest = 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(len(w)):
+    length: cython.double = 0.0
+    absolute: cython.double = 0.0
+    with_target: cython.double = 0.0
+    with_slack: cython.double = 0.0
+    steepest: cython.double = 0.0
+    for j in range(w.shape[0]):
         length += w[j] * w[j]
         absolute += abs(w[j])
         with_target += w[j] * q[j]
@@ -67,8 +95,20 @@ def quadratic_gap(q, slack, w, square, l1, l2):
     return 0.5 * (1.0 + c * c) * augmented + l1 * absolute - c * (residual_square + with_slack)
 
 
-@njit(cache=True)
-def descend_to_gap(Q, order, q, square, slack, w, l1, l2, bound, least, max_sweeps):
+@kernel
+def descend_to_gap(
+    Q: ConstMatrix,
+    order: ConstIntegers,
+    q: ConstVector,
+    square: cython.double,
+    slack: Vector,
+    w: Vector,
+    l1: ConstVector,
+    l2: ConstVector,
+    bound: cython.double,
+    least: cython.double,
+    max_sweeps: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
     """Sweep in place until the duality gap is at most ``bound``, or no move gains more than ``least``.
 
     At least two sweeps, which make zeros exact wherever ``w`` came from; ``l1`` and ``l2`` (m,) hold one number each.

@@ -64,7 +64,7 @@ class ProximalNewton:
         self.value, self.stuck = float(state["value"]), bool(state["stuck"])
 
     def _improve(self, column: int) -> bool:
-        from margin.linear.coordinate_kernels import quadratic_descent
+        from margin.compiled.linear import quadratic_descent
 
         coef, slope = self.theta[:-1, column], self.gradient[:-1, column]
         working = np.flatnonzero((coef != 0) | (np.abs(slope) > self.l1))

@@ -115,7 +115,7 @@ def _solve(
 
 def _descend(Q: np.ndarray, q: np.ndarray, square: float, point: Point, l2: float, bound: float) -> int:
     """Improve ``point`` in place; the number of sweeps."""
-    from margin.linear.coordinate_kernels import descend_to_gap
+    from margin.compiled.linear import descend_to_gap
 
     w, slack, order = point.w, point.slack, np.arange(len(q))
     l1s, l2s, least = np.full(len(q), point.l1), np.full(len(q), l2), LEAST_GAIN * square

@@ -102,7 +102,7 @@ class SparseDescent:
         tol: float,
     ) -> int:
         """At most ``SWEEPS`` over the columns in ``order``; how many it took until none gained more than ``tol``."""
-        from margin.linear.coordinate_kernels import quadratic_descent, sweep
+        from margin.compiled.linear import quadratic_descent, sweep
 
         if self.rng is None:
             return int(quadratic_descent(Q, order, slack, w, l1, l2, tol, SWEEPS, self.positive))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from margin.report.markup import Markup, element, joined, text
 from margin.report.numbers import count
 from margin.report.numbers import score as score_text
 from margin.report.reproduce import board_code, columns_code, judged_code, learning_code, reproduce_content
-from margin.report.terms import class_term, glossary, term, terms_in
+from margin.report.terms import ExplainingRow, class_term, glossary, link_terms, term
 from margin.report.winner import UnseenRows, columns_content, has_unseen_rows, held_out_interval, judged_content
 
 __all__ = ["render", "write"]
@@ -30,28 +30,31 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 FAILED_PART = "This part could not be made."
 
 
-def write(comparison: Any, path: str | Path, seconds: float | None = None) -> Path:
+def write(
+    comparison: Any, path: str | Path, seconds: float | None = None, terms: Mapping[str, ExplainingRow] | None = None
+) -> Path:
     """Write the report of a comparison as one HTML file that needs nothing else, and return its path.
 
-    Parts that would take more than ``seconds`` say so instead.
+    Parts that would take more than ``seconds`` say so instead. ``terms`` are the rows that explain words of the page.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(render(comparison, seconds), encoding="utf-8")
+    unfinished.write_text(render(comparison, seconds, terms), encoding="utf-8")
     unfinished.replace(path)  # a reader sees the old page or the new one, never half of one
     return path
 
 
-def render(comparison: Any, seconds: float | None = None) -> str:
+def render(comparison: Any, seconds: float | None = None, terms: Mapping[str, ExplainingRow] | None = None) -> str:
     """The report of a comparison as HTML, made in about ``seconds`` if they are given."""
     deadline = None if seconds is None else time.monotonic() + seconds
     unseen = UnseenRows(comparison) if has_unseen_rows(comparison) else None
     sections = list(_sections(comparison, unseen, deadline))
     header = _header(comparison, unseen)
-    content = joined(section.render() for section in sections)
-    rows = terms_in(header + content)
-    if rows:
+    header, in_header = link_terms(header, terms or {})
+    content, in_content = link_terms(joined(section.render() for section in sections), terms or {})
+    used = {row.id for row in (*in_header, *in_content)}
+    if rows := [row for row in (terms or {}).values() if row.id in used]:
         sections.append(Section("terms", "Terms", glossary(rows)))
         content = joined([content, sections[-1].render()])
     links = [element("li", element("a", section.title, href=f"#{section.id}")) for section in sections]
@@ -146,12 +149,9 @@ def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
         low, high = held_out_interval(comparison, unseen)
         if math.isfinite(low):
             parts.append(f"The 95\u202f% interval is {score_text(low)} to {score_text(high)}. ")
-    baseline = next((s for s in comparison.standings if s.model == BASELINE and not s.error), None)
-    if baseline is not None:
-        guess = "the most frequent class" if comparison.task == "classification" else "the mean"
-        if np.isfinite(baseline.mean):
-            parts.append(f"Always predicting {guess} gives {score_text(baseline.mean)}")
-            parts.append(", and the folds cannot tell the winner from that. " if baseline.tied else ". ")
+    if comparison.cut_short:
+        parts.append(f"{comparison.cut_short} ")
+    parts += _beside_a_guess(comparison, unseen)
     ties = [s for s in comparison.standings if s.tied and s.model not in (comparison.winner, BASELINE)]
     if ties:
         fastest = min(ties, key=lambda s: s.fit_seconds)
@@ -161,3 +161,15 @@ def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
     if comparison.diagnosis:
         parts.append(comparison.diagnosis)
     return parts
+
+
+def _beside_a_guess(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
+    """What a guess has on the rows of the score above."""
+    baseline = next((s for s in comparison.standings if s.model == BASELINE and not s.error), None)
+    on_held_out = unseen is not None and unseen.held_out and comparison.held_out_chance is not None
+    value = comparison.held_out_chance if on_held_out else None if baseline is None else baseline.mean
+    if value is None or not np.isfinite(value):
+        return []
+    guess = f"A guess without a look at the columns has {score_text(value)}{' there' if on_held_out else ''}"
+    tied = baseline is not None and baseline.tied
+    return [guess, ", and the folds cannot tell the winner from a guess. " if tied else ". "]

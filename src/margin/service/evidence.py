@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from margin import atlas, claims, experiments
-from margin.claims import oracles
 from margin.core.verdict import Verdict, every
+from margin.notes import atlas, claims, experiments
 
 __all__ = ["Checked", "Finding", "Outcome", "run_experiment", "select", "strict_json", "verify"]
 
 SEED = 0
-COMPARED = " against an independent implementation"
 READABLE = 100  # numbers in one array that a reader of a JSON file still looks at
 
 
@@ -31,7 +29,6 @@ class Finding:
     measured: Any
     expected: Any
     is_counterexample: bool = False  # the printed statement of the notes, evaluated where it breaks
-    compared: str = ""  # the code, where this compares it with an independent implementation
 
 
 @dataclass(frozen=True)
@@ -131,8 +128,6 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict
                 module = experiments.load(row.experiment)
                 outcomes[row.experiment] = module.check(module.run(seed, fast=True))
             parts["experiment"] = outcomes[row.experiment]
-        for names, path in _compared(row.code).items():
-            parts[f"{names}{COMPARED}"] = oracles.agrees(path, seed)
     except Exception as error:  # a check that breaks is a row that fails, and the others still run
         return Verdict(False, f"{type(error).__name__}: {error}", "a verdict")
     if not parts.keys() & {"claim", "experiment"}:
@@ -142,24 +137,14 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict
     return replace(verdict, corrected=verdict.corrected and bool(row.slips))
 
 
-def _compared(code: Iterable[str]) -> dict[str, str]:
-    """Names of the cited code that share a comparison, and the path of one of them: it is run and reported once."""
-    groups: dict[Any, list[str]] = {}
-    for path in filter(oracles.has_oracle, code):
-        groups.setdefault(oracles.oracle_of(path), []).append(path)
-    return {", ".join(path.rpartition(".")[2] for path in paths): paths[0] for paths in groups.values()}
-
-
 def _findings(path: tuple[str, ...], measured: Any, expected: Any) -> Iterator[Finding]:
     if isinstance(measured, dict) and isinstance(expected, dict) and measured.keys() == expected.keys():
         for name, part in measured.items():
             yield from _findings((*path, name), part, expected[name])
         return
-    compared = path[0].removesuffix(COMPARED) if path and path[0].endswith(COMPARED) else ""
-    rest = path[1:] if compared else path
-    shown = (name.removeprefix("as printed: ") for name in rest if name not in ("corrected", "claim", "experiment"))
+    shown = (name.removeprefix("as printed: ") for name in path if name not in ("corrected", "claim", "experiment"))
     name = ", ".join(part.replace("_", " ") for part in shown)
-    yield Finding(name, measured, expected, any(part.startswith("as printed") for part in path), compared)
+    yield Finding(name, measured, expected, any(part.startswith("as printed") for part in path))
 
 
 def strict_json(value: Any, indent: int | None = None) -> str:

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import margin
-from margin import atlas, catalog
+from margin import catalog
 from margin.core.jit_cache import user_cache_folder
 from margin.core.parameters import attributes_of, parameter_table
 from margin.core.strict_json import strict
+from margin.notes import atlas
 
 __all__ = ["facts_folder", "model_facts", "package_key", "row_facts", "rows_of"]
 

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from margin import atlas, catalog
+from margin import catalog
+from margin.notes import atlas
 from margin.service.model_facts import model_facts, row_facts, rows_of
 from margin.service.nearest import nearest
 from margin.service.requests import BadRequest
@@ -61,7 +62,7 @@ def _described(name: str) -> dict[str, Any] | None:
         return model_facts(catalog.entry(name))
     if name in atlas.rows():
         return {"what": "row", **row_facts(atlas.row(name))}
-    from margin import experiments  # with it comes NumPy
+    from margin.notes import experiments  # with it comes NumPy
 
     if name in experiments.names():
         return _describe_experiment(name)
@@ -129,7 +130,7 @@ def _brief(value: Any) -> str:
 
 
 def _describe_experiment(name: str) -> dict[str, Any]:
-    from margin import experiments
+    from margin.notes import experiments
 
     module = experiments.load(name)
     rows = [row_facts(row) for row in atlas.rows().values() if row.experiment == name]

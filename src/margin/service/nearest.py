@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from margin import atlas, catalog
+from margin import catalog
+from margin.notes import atlas
 from margin.service.requests import BadRequest
 
 __all__ = ["Nearest", "entry_of", "nearest"]
@@ -93,7 +94,7 @@ def nearest(requested: str) -> Nearest | None:
         synonym = SYNONYMS.get(name)
         if synonym in known:
             return Nearest(synonym, is_synonym=True)
-    from margin import experiments  # with it comes NumPy
+    from margin.notes import experiments  # with it comes NumPy
 
     classes = {entry.class_name.lower(): entry.name for entry in catalog.ENTRIES}
     names = [*known, *classes, *atlas.rows(), *experiments.names()]

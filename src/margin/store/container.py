@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.full_disk import until_written
+
 __all__ = [
     "FORMAT_VERSION",
     "NewerFormatError",
@@ -78,8 +80,14 @@ def _checksum(content: bytes, start: int) -> str:
 
 
 def write_atomically(path: str | Path, content: bytes) -> Path:
-    """Temporary file in the same folder, fsync, rename, fsync of the folder: a kill leaves the old file or the new."""
-    path = Path(path)
+    """Temporary file in the same folder, fsync, rename, fsync of the folder: a kill leaves the old file or the new.
+
+    On a disk that is full for a moment it is tried again.
+    """
+    return until_written(lambda: _write_atomically(Path(path), content))
+
+
+def _write_atomically(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f"{TEMPORARY}{path.name}-{secrets.token_hex(8)}.tmp"
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from margin.core.parameters import check_parameters
 
 __all__ = ["check_model", "form_of"]
 
+PACKAGES = Path(__file__).parents[1]
 PLAIN = "biufcMmUO"  # kinds of arrays that hold data
 
 
@@ -24,11 +26,19 @@ def form_of(path: str) -> Form:
     ['cluster_centers_', 'inertia_', 'labels_', 'n_iter_']
     """
     package, _, name = path.rpartition(".")
-    module = "margin.store.scikit_learn" if package.startswith("sklearn") else f"margin.{package.split('.')[1]}.stored"
+    module = "margin.store.scikit_learn" if package.startswith("sklearn") else _declaring_module(package)
     forms = importlib.import_module(module).FORMS
     if name not in forms and importlib.util.find_spec(f"{module}_networks"):  # apart, since reading them loads torch
         forms = importlib.import_module(f"{module}_networks").FORMS
     return forms.get(name, Form({}))
+
+
+def _declaring_module(package: str) -> str:
+    """The ``stored.py`` of a package, or of the nearest one around it that has one; nothing is imported to find it."""
+    folders = package.split(".")[1:]
+    while folders and not PACKAGES.joinpath(*folders, "stored.py").is_file():
+        folders.pop()
+    return ".".join(["margin", *folders, "stored"])
 
 
 def check_model(model: Any, path: str, attributes: Mapping[str, Any] | None = None) -> None:

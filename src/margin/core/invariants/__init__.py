@@ -17,7 +17,16 @@ from margin.core.invariants.arrays import ArrayOf, SparseOf
 from margin.core.invariants.containers import DictOf, FieldsOf, ListOf, OneOf, Sometimes, optional, sometimes
 from margin.core.invariants.form import NO_COLUMNS, Form
 from margin.core.invariants.sizes import Sizes, Stored, Violation
-from margin.core.invariants.values import Anything, Count, ModelWith, NoneOnly, Real, StringOf, TrueOrFalse
+from margin.core.invariants.values import (
+    Anything,
+    Count,
+    ModelWith,
+    NoneOnly,
+    Real,
+    StringOf,
+    TrueOrFalse,
+    steps_are_named_models,
+)
 
 __all__ = [
     "NO_COLUMNS",
@@ -41,4 +50,5 @@ __all__ = [
     "Violation",
     "optional",
     "sometimes",
+    "steps_are_named_models",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.full_disk import append_line
 from margin.core.strict_json import strict
 from margin.metrics import Metric
 from margin.runs import Run
@@ -43,8 +44,7 @@ class ComparisonFolder:
         """Keep a trial: first its predictions, then the line that counts it as done."""
         if output is not None and trial.stage in (FOLD, HELD_OUT):
             self.write_output(trial.model, trial.fold, output)
-        with open(self._trials_path, "a") as file:
-            file.write(json.dumps(strict(asdict(trial))) + "\n")
+        append_line(self._trials_path, json.dumps(strict(asdict(trial))))
 
     def trials(self, settings: Mapping[str, str], metric: Metric, plan: FoldPlan, y: np.ndarray) -> list[Trial]:
         """What an earlier start finished for models that still have the same settings.
@@ -131,7 +131,8 @@ def _parsed(line: str) -> Trial | None:
         facts = json.loads(line)
         seconds = {name: _number(facts[name]) for name in ("fit_seconds", "predict_seconds")}
         scores = {part: {k: _number(v) for k, v in facts[part].items()} for part in ("scores", "train_scores")}
-        return Trial(**{**facts, **seconds, **scores})
+        excess = facts.get("excess", 0.0)
+        return Trial(**{**facts, **seconds, **scores, "excess": float("inf") if excess is None else float(excess)})
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

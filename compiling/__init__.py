@@ -1,0 +1,1 @@
+"""How ``*_kernels.py`` files become C; only ``setup.py`` uses it."""

@@ -1,0 +1,1 @@
+"""Oracles of neighbors and of densities by counting them."""

@@ -1,0 +1,204 @@
+"""Trees against scikit-learn's on rows without ties, and the choice of C4.5 with entropies of SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from sklearn import naive_bayes
+from sklearn import tree as theirs
+from tests.oracles import oracle
+
+from margin import trees as ours
+from margin.core.verdict import Verdict, equal, every, near
+from margin.notes.claims.chance import plausible
+from margin.trees.cart import pruning
+from margin.trees.cart.plotting import node_positions, plot_tree
+from margin.trees.cart.structure import n_leaves
+from margin.trees.columns import feature_count
+from margin.trees.forest.bootstrap import sample_counts
+from margin.trees.multiway.gains import gain_of_counts
+
+
+@oracle(*(f"margin.trees.cart.pruning.{name}" for name in ("cost_complexity_path", "prune_by_cost")))
+def weakest_links(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] ** 2 - X[:, 1] + 0.5 * rng.normal(size=80)
+    model = ours.DecisionTreeRegressor(min_samples_leaf=3).fit(X, y)
+    path = theirs.DecisionTreeRegressor(min_samples_leaf=3, random_state=0).cost_complexity_pruning_path(X, y)
+    pruning_path = pruning.cost_complexity_path(model._tree)
+    between = (path.ccp_alphas[1:] + path.ccp_alphas[:-1]) / 2
+    leaves = [
+        theirs.DecisionTreeRegressor(min_samples_leaf=3, random_state=0, ccp_alpha=alpha).fit(X, y).get_n_leaves()
+        for alpha in between[::3]
+    ]
+    cut = [n_leaves(pruning.prune_by_cost(model._tree, alpha)) for alpha in between[::3]]
+    return every(
+        alphas=near(pruning_path["ccp_alphas"], path.ccp_alphas, tolerance=1e-8),
+        impurities=near(pruning_path["impurities"], path.impurities, tolerance=1e-8),
+        leaves=near(cut, leaves, tolerance=0),
+    )
+
+
+def bits(counts: ArrayLike) -> float:
+    return float(stats.entropy(np.asarray(counts, dtype=float), base=2)) if np.sum(counts) else 0.0
+
+
+def gain_and_ratio(table: np.ndarray, missing: float = 0.0) -> tuple[float, float]:
+    """Of a table of weights (values, classes), as the notes define them, one entropy at a time."""
+    known = table.sum()
+    inside = sum(row.sum() / known * bits(row) for row in table if row.sum())
+    gain = known / (known + missing) * (bits(table.sum(axis=0)) - inside)
+    return gain, gain / bits(np.append(table.sum(axis=1), missing)) if np.count_nonzero(table.sum(axis=1)) > 1 else 0.0
+
+
+@oracle("margin.trees.multiway.gains.gain_of_counts", "margin.trees.information_gain", "margin.trees.gain_ratio")
+def gains_of_tables(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    tables, missing = rng.integers(0, 6, size=(5, 4, 3)).astype(float), np.array([0.0, 2.5, 1.0, 0.0, 7.0])
+    tables[3, 1:] = 0.0  # one value only
+    tables[3, 0] += 1
+    gains = gain_of_counts(tables, missing)
+    nothing = gain_of_counts(np.zeros((2, 3)), 0.0)
+    expected = np.array([gain_and_ratio(table, m) for table, m in zip(tables, missing)]).T
+    return every(
+        gain=near(gains[0], expected[0], tolerance=1e-10),
+        ratio=near(gains[1], expected[1], tolerance=1e-10),
+        nothing=near(nothing, (0.0, 0.0), tolerance=0.0),
+        single=near(ours.information_gain(*_rows_of(tables[0])), expected[0][0], tolerance=1e-10),
+        single_ratio=near(ours.gain_ratio(*_rows_of(tables[0])), expected[1][0], tolerance=1e-10),
+    )
+
+
+def _rows_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Classes and values of rows that have this table of counts."""
+    cells = np.argwhere(table > 0)
+    value, label = np.repeat(cells, table[table > 0].astype(int), axis=0).T
+    return label, value
+
+
+@oracle("margin.trees.C45")
+def first_questions(seed: int) -> Verdict:
+    """At the root: the best ratio among columns whose gain is at least the mean, columns of many values not counted."""
+    rng = np.random.default_rng(seed)
+    root_features, expected, values = [], [], []
+    for _ in range(40):
+        y = rng.integers(0, 2, size=20)
+        sizes = rng.permutation([2, 3, 5, 7, 8])
+        X = np.array(
+            [[f"v{v}" for v in np.where(rng.random(20) < 0.3, y, rng.integers(0, k, size=20))] for k in sizes]
+        ).T
+        weights = rng.uniform(0.5, 1.4, size=20)
+        tables = [
+            np.array([[weights[(column == v) & (y == c)].sum() for c in (0, 1)] for v in np.unique(column)])
+            for column in X.T
+        ]
+        scores = np.array([gain_and_ratio(table) for table in tables])
+        many = np.array([len(table) >= 0.3 * weights.sum() for table in tables])
+        mean = scores[~many, 0].mean() if (~many).any() else scores[:, 0].mean()
+        ratio = np.where(scores[:, 0] >= mean - 1e-12, scores[:, 1], -1.0)
+        first, second = np.sort(ratio)[::-1][:2]
+        model = ours.C45(confidence=None, min_samples_leaf=0.1, max_depth=1).fit(X.astype(object), y, weights)
+        if first - second > 1e-9 and np.abs(scores[:, 0] - mean).min() > 1e-9:
+            root_features.append(int(model.tree_["feature"][0]))
+            expected.append(int(ratio.argmax()))
+            values.append(abs(model.tree_["gain"][0] - scores[expected[-1], 0]))
+    return every(asked=equal(root_features, expected), gain=near(max(values), 0.0, tolerance=1e-9))
+
+
+@oracle("margin.trees.GradientBoostingClassifier")
+def first_round_of_boosting(seed: int) -> Verdict:
+    """Three classes, one round: in each leaf (K - 1)/K of the sum of residuals over the sum of p (1 - p)."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(90, 2)), rng.choice(3, size=90, p=[0.5, 0.3, 0.2])
+    model = ours.GradientBoostingClassifier(n_estimators=1, max_depth=2, learning_rate=0.3, random_state=seed).fit(X, y)
+    prior = np.bincount(y) / 90
+    raised = model.decision_function(X)
+    start = np.log(prior) - np.log(prior).mean()
+    gaps = raised - raised.mean(axis=1, keepdims=True) - start
+    leaves = model.apply(X)[:, 0]
+    expected = np.empty((90, 3))
+    for k in range(3):
+        for leaf in np.unique(leaves[:, k]):
+            inside = leaves[:, k] == leaf
+            residuals = (y[inside] == k) - prior[k]
+            expected[inside, k] = 0.3 * 2 / 3 * residuals.sum() / (prior[k] * (1 - prior[k]) * inside.sum())
+    expected -= expected.mean(axis=1, keepdims=True)
+    proba = np.exp(raised) / np.exp(raised).sum(axis=1, keepdims=True)
+    begun: dict[str, Verdict] = {}
+    for name, table, labels in (("three", X, y), ("two", X[y < 2], y[y < 2])):
+        first = naive_bayes.GaussianNB().fit(table, labels)
+        later = ours.GradientBoostingClassifier(n_estimators=1, max_depth=1, learning_rate=1e-12, init=first)
+        begun_proba = later.fit(table, labels).predict_proba(table)  # the round adds next to nothing
+        begun[name] = near(begun_proba, first.predict_proba(table), tolerance=1e-6)
+        logs = first.predict_log_proba(table)  # of three classes around 0, of two as log-odds
+        raw = logs - logs.mean(axis=1, keepdims=True) if name == "three" else logs[:, 1] - logs[:, 0]
+        begun[f"{name}_raw"] = near(later.decision_function(table), raw, tolerance=1e-6)
+        if name == "two":  # exp(-y f) is least at half the log-odds
+            halved = later.set_params(loss="exponential").fit(table, labels).decision_function(table)
+            begun["exponential"] = near(halved, raw / 2, tolerance=1e-6)
+    return every(
+        **begun,
+        raised=near(gaps, expected, tolerance=1e-6),
+        proba=near(model.predict_proba(X), proba, tolerance=1e-9),
+        said=equal(model.predict(X).tolist(), proba.argmax(axis=1).tolist()),
+        score=near(model.score(X, y), np.mean(proba.argmax(axis=1) == y), tolerance=1e-12),
+    )
+
+
+@oracle("margin.trees.cart.plotting.plot_tree", "margin.trees.multiway.c45_growing.grow")
+def drawn_and_grown(seed: int) -> Verdict:
+    """Texts stand at their nodes and words in the middle of their lines; a tree of one question asks one question."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    y = ((X[:, 0] > 0) & (X[:, 1] > -0.3)).astype(int)
+    model = ours.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    axis = plot_tree(model._tree, names=["a", "b", "c"], axis=Figure().subplots())
+    places, parents = node_positions(model._tree), np.flatnonzero(model._tree["feature"] >= 0)
+    boxes = [text for text in axis.texts if text.get_text() not in ("yes", "no")]
+    words = {"yes": "left", "no": "right"}
+    labels_at = {(text.get_text(), *text.get_position()) for text in axis.texts if text.get_text() in words}
+    middles = {(word, *((places[node] + places[model._tree[side][node]]) / 2))
+               for node in parents for word, side in words.items()}  # fmt: skip
+    ends = [line.get_xydata() for line in axis.lines]
+    joined = [places[[node, model._tree[side][node]]] for node in parents for side in ("left", "right")]
+    lines = [len(ours.C45(max_depth=k, confidence=None).fit(X, y).text().splitlines()) for k in (1, None)]
+    return every(
+        boxes=near([box.get_position() for box in boxes], places, tolerance=1e-12),
+        counts=equal([int(box.get_text().split("\n")[-1].split()[0]) for box in boxes],
+                     [int(n) for n in model._tree["n_samples"]]),
+        words=equal(len(labels_at ^ middles), 0),
+        lines=near(ends, joined, tolerance=1e-12),
+        inside=equal(bool(axis.get_xlim()[0] < places[:, 0].min() and axis.get_xlim()[1] > places[:, 0].max()
+                          and axis.get_ylim()[0] < places[:, 1].min() and axis.get_ylim()[1] > 0), True),
+        one_question=equal((lines[0], lines[1] > 2), (2, True)),
+    )  # fmt: skip
+
+
+@oracle(*(f"margin.trees.{name}" for name in ("class_entropy", "split_information", "columns.feature_count",
+                                              "forest.bootstrap.sample_counts", "best_threshold")))  # fmt: skip
+def counts_and_cuts(seed: int) -> Verdict:
+    """Entropies by SciPy with weights and missing values, rules for columns, draws by their law, cuts by trying all."""
+    rng = np.random.default_rng(seed)
+    y, w = np.array(["a", "b", "a", "c", "b", "a"]), np.array([1.0, 2.0, 0.5, 1.5, 1.0, 0.7])
+    feature = np.array([1.0, np.nan, 2.0, 2.0, 1.0, 3.0])
+    x, labels = rng.normal(size=25), rng.integers(3, size=25)
+    cuts = np.sort(x)[:-1] + np.diff(np.sort(x)) / 2
+    tables = [np.array([np.bincount(labels[side], minlength=3) for side in (x <= c, x > c)], dtype=float) for c in cuts]
+    scores = np.array([gain_and_ratio(table) for table in tables])
+    by_gain, by_ratio = (ours.best_threshold(x, labels, criterion=c) for c in ("gain", "gain_ratio"))
+    drawn = sample_counts(np.arange(1, 301, dtype=np.uint64) * np.uint64(7919 + seed), 9, 20)
+    rules = {None: 10, "sqrt": 3, "log2": 3, "third": 3, 0.45: 4, 4: 4, 99: 10, 0.01: 1}
+    return every(
+        entropy=near(ours.class_entropy(y, w), bits([2.2, 3.0, 1.5]), tolerance=1e-12),
+        information=near(ours.split_information(feature, w), bits([2.0, 2.0, 2.0, 0.7]), tolerance=1e-12),
+        gain=near([by_gain.value, by_gain.gain], [cuts[scores[:, 0].argmax()], scores[:, 0].max()], tolerance=1e-9),
+        ratio=near([by_ratio.value, by_ratio.ratio], [cuts[scores[:, 1].argmax()], scores[:, 1].max()], tolerance=1e-9),
+        total=near(drawn.sum(axis=1), np.full(300, 20.0), tolerance=0),
+        law=plausible(stats.chisquare(drawn.sum(axis=0)).pvalue),
+        spread=near(drawn.var(), 20 / 9 * 8 / 9, tolerance=0.35),
+        columns=equal([feature_count(rule, 10) for rule in rules], list(rules.values())),
+    )

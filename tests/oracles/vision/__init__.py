@@ -1,0 +1,1 @@
+"""Oracles of image features and of detection."""
