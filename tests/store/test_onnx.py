@@ -215,3 +215,14 @@ def test_columns_chosen_by_name_or_by_slices_and_masks(tmp_path):
     model = make_pipeline(named, margin.Ridge()).fit(pd.DataFrame(X, columns=list("uvwx")), X[:, 0])
     with pytest.raises(CannotExport, match="chooses columns by name is exported only behind a ColumnReader"):
         export_onnx(model, tmp_path / "n.onnx")
+
+
+def test_a_bounded_regression_of_a_table(tmp_path):
+    """What a comparison leaves for a regression, stored, read and exported."""
+    known = table().drop(columns="y").assign(price=lambda frame: 3 * frame["size"].fillna(0.0) + 1000)
+    chosen = {"models": ["linear-regression"], "folds": 2, "n_jobs": 1, "curve": False, "ensembles": False}
+    model = margin.compare(known, target="price", **chosen).best_
+    assert type(model).__name__ == "BoundedPipeline"
+    again = margin.load(margin.save(model, tmp_path / "f"))
+    unseen = table(60, 5).drop(columns="y")
+    same(export_onnx(again, tmp_path / "m.onnx"), model, unseen, inputs_of(unseen))

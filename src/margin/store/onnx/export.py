@@ -38,6 +38,7 @@ MODELS: dict[str, Callable[[OnnxGraph, Any, str], ModelOutput]] = {
     "MLPClassifier": networks.mlp_classifier,
     "MLPRegressor": networks.mlp_regressor,
 }
+PIPELINES = ("Pipeline", "BoundedPipeline")
 
 
 def export_onnx(model: Any, path: str | Path) -> Path:
@@ -84,14 +85,14 @@ def _first(model: Any) -> Any:
     for inside in ("regressor_", "best_"):
         if hasattr(model, inside):
             return _first(getattr(model, inside))
-    if _name(model) == "Pipeline":
+    if _name(model) in PIPELINES:
         return _first(model.steps[0][1])
     return _first(model.estimators_[0]) if _name(model).startswith("Blend") else model
 
 
 def _converted(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     name = _name(model)
-    if name in ("Pipeline", "BoundedPipeline"):
+    if name in PIPELINES:
         for _, step in model.steps[:-1]:
             columns = prepared(graph, step, columns)
         output = _converted(graph, model.steps[-1][1], columns)
