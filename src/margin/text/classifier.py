@@ -163,6 +163,11 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
             max_length=self.max_length,
         )
 
+    def _complete(self) -> None:
+        super()._complete()
+        if hasattr(self, "vocabulary_"):
+            self._codes()
+
     def _codes(self) -> TermCodes:
         check_is_fitted(self)
         if "_term_codes" not in self.__dict__:

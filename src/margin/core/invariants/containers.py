@@ -9,7 +9,7 @@ from typing import Any
 from margin.core.invariants.sizes import Sizes, Stored, Violation
 from margin.core.invariants.values import NoneOnly
 
-__all__ = ["DictOf", "FieldsOf", "ListOf", "OneOf", "optional"]
+__all__ = ["DictOf", "FieldsOf", "ListOf", "OneOf", "Sometimes", "optional", "sometimes"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,21 @@ class OneOf(Stored):
 def optional(stored: Stored) -> Stored:
     """``stored`` or None."""
     return OneOf(stored, NoneOnly())
+
+
+@dataclass(frozen=True)
+class Sometimes(Stored):
+    """What only some fitted models of a class have: those of other parameters, or of earlier versions."""
+
+    of: Stored
+
+    def check(self, value: Any, where: str, sizes: Sizes) -> None:
+        self.of.check(value, where, sizes)
+
+
+def sometimes(stored: Stored) -> Stored:
+    """``stored``, in an attribute that a fitted model need not have."""
+    return stored if isinstance(stored, Sometimes) else Sometimes(stored)
 
 
 @dataclass(frozen=True)

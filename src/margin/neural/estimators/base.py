@@ -326,6 +326,10 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             self._module = module
         return self._module.eval()
 
+    def _complete(self) -> None:
+        if hasattr(self, "weights_"):
+            self._ready_module()
+
     def _evaluate(self, function: Callable[..., Tensor], *arrays: np.ndarray) -> np.ndarray:
         """``function`` of the rows of ``arrays``, in pieces that bound memory and in the precision of the network."""
         module = self._ready_module()

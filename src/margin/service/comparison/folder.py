@@ -15,6 +15,7 @@ from margin.core.full_disk import append_line
 from margin.core.strict_json import strict_text
 from margin.metrics import Metric
 from margin.runs import Run
+from margin.runs.folder import OUTPUTS
 from margin.selection import FoldPlan, Output, Standing, Trial
 from margin.selection.outputs import scores_of
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
@@ -99,7 +100,7 @@ class ComparisonFolder:
         return all(self._output_path(model, fold).exists() for fold in folds)
 
     def _output_path(self, model: str, fold: int) -> Path:
-        return self.run.folder / "outputs" / model / ("held-out.npz" if fold < 0 else f"{fold}.npz")
+        return self.run.folder / OUTPUTS / model / ("held-out.npz" if fold < 0 else f"{fold}.npz")
 
     def write_plan(self, plan: FoldPlan) -> None:
         pairs = {

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from margin.core.notices import warn_user
+from margin.core.restoring import restored
 from margin.foundations.statistics.bootstrap import bootstrap_indices
 from margin.trees.cart.several_targets import TargetClasses, labels_of
 
@@ -113,4 +114,4 @@ class OutOfBag:
         return {"sums": self.sums.copy(), "votes": self.votes.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.sums, self.votes = np.array(state["sums"]), np.array(state["votes"])
+        self.sums, self.votes = restored(state, "sums", self.sums), restored(state, "votes", self.votes)
