@@ -1,6 +1,6 @@
 """The inner loops of k-means; :mod:`margin.cluster.compiled_loops` calls them on threads.
 
-RowState are cut into chunks of a fixed length and sums of chunks are added in their order, so any number of threads gives
+Rows are cut into chunks of a fixed length and sums of chunks are added in their order, so any number of threads gives
 the same bits. Sums over columns are taken in four lanes, which become vector instructions, in an order of their own.
 """
 
@@ -152,7 +152,7 @@ class RowState:
 
 @cython.cclass
 class WaitingRows:
-    """RowState that wait for their distances to all centers, and memory of one thread for these."""
+    """Rows that wait for their distances to all centers, and memory of one thread for these."""
 
     batch: Matrix  # (BATCH, d), relative to the offset
     scores: Vector  # (k BATCH,): squared distance less the row's own square

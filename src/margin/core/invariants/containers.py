@@ -94,15 +94,21 @@ class DictOf(Stored):
 
 @dataclass(frozen=True)
 class FieldsOf(Stored):
-    """A dict with exactly these keys; ``rule`` checks what the fields are to each other."""
+    """A dict with exactly these keys, of which those in ``may_lack`` may be missing; ``rule`` checks what the fields
+    are to each other.
+    """
 
     fields: Mapping[str, Stored]
     rule: Callable[[Any, str, Sizes], None] | None = None
+    may_lack: tuple[str, ...] = ()
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        if not isinstance(value, dict) or value.keys() != self.fields.keys():
+        if not isinstance(value, dict) or not self.fields.keys() - set(self.may_lack) <= value.keys() <= set(
+            self.fields
+        ):
             raise Violation(f"{where} must be a dict of {', '.join(self.fields)}")
         for name, stored in self.fields.items():
-            stored.check(value[name], f"{where}[{name!r}]", sizes)
+            if name in value:
+                stored.check(value[name], f"{where}[{name!r}]", sizes)
         if self.rule is not None:
             self.rule(value, where, sizes)

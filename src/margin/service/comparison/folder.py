@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.full_disk import append_line
-from margin.core.strict_json import strict
+from margin.core.strict_json import strict_text
 from margin.metrics import Metric
 from margin.runs import Run
 from margin.runs.folder import OUTPUTS
@@ -44,7 +44,7 @@ class ComparisonFolder:
         """Keep a trial: first its predictions, then the line that counts it as done."""
         if output is not None and trial.stage in (FOLD, HELD_OUT):
             self.write_output(trial.model, trial.fold, output)
-        append_line(self._trials_path, json.dumps(strict(asdict(trial))))
+        append_line(self._trials_path, strict_text(asdict(trial)))
 
     def trials(self, settings: Mapping[str, str], metric: Metric, plan: FoldPlan, y: np.ndarray) -> list[Trial]:
         """What an earlier start finished for models that still have the same settings.
@@ -117,7 +117,7 @@ class ComparisonFolder:
         self._write_json("curve.json", [asdict(trial) for trial in trials if trial.stage == CURVE])
 
     def _write_json(self, name: str, value: Any) -> None:
-        write_atomically(self.run.folder / name, json.dumps(strict(value), indent=2, allow_nan=False).encode())
+        write_atomically(self.run.folder / name, strict_text(value, indent=2).encode())
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
