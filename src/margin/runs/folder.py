@@ -193,7 +193,7 @@ class Run:
     def _read_manifest(self) -> dict[str, Any]:
         try:
             manifest = json.loads(self._manifest_path.read_text())
-            _ = manifest["identity"].keys(), manifest["status"]
+            _ = manifest["identity"].keys(), manifest["status"] + "", manifest.get("seconds", 0.0) + 0.0
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise RunError(f"{self._manifest_path} is damaged.") from None
         except OSError as problem:

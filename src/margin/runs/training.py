@@ -19,7 +19,7 @@ from margin.store.forms import check_model
 __all__ = ["train"]
 
 # What a state that is not its own makes of a fit, where no check of the state has seen it.
-UNFIT = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, ArithmeticError, MemoryError)
+UNFIT = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, ArithmeticError, AssertionError, MemoryError)
 
 
 def train(
@@ -90,7 +90,8 @@ def _take_up(
         except (NewerFormatError, FloatingPointError):
             raise  # the file is not damaged
         except UNFIT as problem:
-            refusals.append(f"{path}: {' '.join(str(problem).split()).removeprefix(f'{path} ').rstrip('.')}")
+            said = " ".join(str(problem).split()) or "its state is not one of this fit"
+            refusals.append(f"{path}: {said.removeprefix(f'{path} ').rstrip('.')}")
             continue
         for refusal in refusals:
             warn_user(f"A checkpoint was passed over for the one before it ({refusal}).")
