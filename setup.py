@@ -24,6 +24,11 @@ from compiling.bundle import make_bundle
 #: What is compiled into one module. Files that these import are found by themselves.
 BUNDLES = {
     "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "boosting": [
+        "margin.trees.boosting.round_kernels",
+        "margin.trees.boosting.leaf_kernels",
+        "margin.trees.boosting.prediction_kernels",
+    ],
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits: compiled once more and chosen at import.
 WIDE: set[str] = set()

@@ -15,7 +15,11 @@ from pathlib import Path
 __all__ = ["NATIVE", "make_bundle"]
 
 #: Modules whose functions stand for those of C, by the name under which Cython has them.
-NATIVE = {"math": "libc.math", "margin.core.atomic_kernels": "margin.core.atomics"}
+NATIVE = {
+    "math": "libc.math",
+    "margin.core.atomic_kernels": "margin.core.atomics",
+    "margin.core.float_bits_kernels": "margin.core.float_bits",
+}
 
 Number = int | float
 
