@@ -6,7 +6,7 @@ import cython
 
 from margin.core.kernel_source import ByteMatrix, Bytes, ConstByteMatrix, inner, kernel
 from margin.trees.boosting.kernel_types import MISSING
-from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts, leaf_rows
+from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts, largest_gain, leaf_rows
 from margin.trees.boosting.state_kernels import Columns, Growth
 
 __all__ = ["best_shared_thresholds", "shared_sums", "store"]
@@ -94,7 +94,8 @@ def best_shared_thresholds(
     for m in range(begin, end):
         j = growth.members[m]
         low = growth.columns[j].base
-        gain, cut = first_near(growth, own, low, low + growth.columns[j].n_bins - 1, -1.0)
+        high = low + growth.columns[j].n_bins - 1
+        gain, cut = first_near(growth, own, low, high, largest_gain(growth, own, low, high), -1.0)
         growth.candidates[side, j].gain = gain
         growth.candidates[side, j].cut = cut - low
         growth.candidates[side, j].missing_side = UNDECIDED

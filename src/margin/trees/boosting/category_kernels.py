@@ -74,10 +74,10 @@ def best_category_split(
         growth.sums[k] = running
     low, high = cuts_with_rows(growth, own, count - 1, total)
     if growth.bounds is None:
-        gains_of_cuts(growth, own, low, high, total)
+        largest = gains_of_cuts(growth, own, low, high, total)
     else:
-        bounded_gains(growth, own, low, high, total, 0, node)
-    return first_near(growth, own, low, high, -1.0)
+        largest = bounded_gains(growth, own, low, high, total, 0, node)
+    return first_near(growth, own, low, high, largest, -1.0)
 
 
 @inner

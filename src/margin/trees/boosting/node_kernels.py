@@ -202,15 +202,12 @@ def partition(
 ) -> cython.Py_ssize_t:
     """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
     left: cython.Py_ssize_t = start
-    right: cython.Py_ssize_t = 0
     for i in range(start, stop):
         row = growth.rows[i]
-        side = growth.goes_left[growth.codes[row, stored]]
         growth.rows[left] = row  # left <= i: nothing unread is overwritten
-        growth.spare[right] = row
-        left += side
-        right += 1 - side
-    for i in range(right):
+        growth.spare[i - left] = row
+        left += growth.goes_left[growth.codes[row, stored]]
+    for i in range(stop - left):
         growth.rows[left + i] = growth.spare[i]
     return left
 

@@ -40,6 +40,6 @@ def leaves_of(codes: np.ndarray, trees: PackedTrees) -> np.ndarray:
     return leaves
 
 
-def _block() -> tuple[np.ndarray, np.ndarray]:
-    """Memory for the rows that step together."""
-    return np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
+def _block() -> np.ndarray:
+    """Memory for the rows that step together: their nodes, those that walk on, what these are asked."""
+    return np.empty((3, BLOCK), dtype=np.int64)

@@ -34,30 +34,34 @@ def _walk_block(
     split: ConstIntegers,
     at: Integers,
     walking: Integers,
+    asked: Integers,
 ) -> cython.void:
     """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, in ``at``.
 
     As in :mod:`margin.trees.cart.walking_kernels` all rows take one step before any takes the next, and those in a
-    leaf drop out.
+    leaf drop out. ``walking`` are the others, ``asked`` the questions of their nodes.
     """
     still: cython.Py_ssize_t
-    left: cython.Py_ssize_t = count
-    for k in range(count):
-        at[k] = root
-        walking[k] = k
+    question: cython.longlong
+    code: cython.longlong
+    right: cython.longlong
+    left: cython.Py_ssize_t = _begin_walk(count, root, split, at, walking, asked)
     while left > 0:
         still = 0
         for k in range(left):
             i = walking[k]
-            node = at[i]
+            question = asked[k]
+            code = codes[first + i, question >> FEATURE_SHIFT]
+            missing_left = (question >> MISSING_SHIFT) & 1
+            # No branch, which would be guessed wrong too often: where missing values go left, codes are compared one
+            # higher, so that theirs is the lowest.
+            right = ((code + missing_left) & 255) > ((question >> CODE_SHIFT) & 255) + missing_left
+            node = root + (question & LEFT_CHILD) + right
             question = split[node]
-            child = question & LEFT_CHILD  # 0 in a leaf
-            code: cython.longlong = codes[first + i, question >> FEATURE_SHIFT]
-            right: cython.longlong = code > ((question >> CODE_SHIFT) & 255)
-            right = 1 - ((question >> MISSING_SHIFT) & 1) if code == MISSING else right
-            at[i] = root + child + right if child != 0 else node
+            at[i] = node
             walking[still] = i
-            still += child != 0
+            asked[still] = question
+            still += (question & LEFT_CHILD) != 0  # 0 in a leaf
         left = still
 
 
@@ -72,31 +76,53 @@ def _walk_block_of_sets(
     category_set: ConstByteMatrix,
     at: Integers,
     walking: Integers,
+    asked: Integers,
 ) -> cython.void:
-    """The same where nodes may ask about categories."""
+    """The same where nodes may ask about categories: both answers, then the one that was asked for."""
     still: cython.Py_ssize_t
-    left: cython.Py_ssize_t = count
-    for k in range(count):
-        at[k] = root
-        walking[k] = k
+    question: cython.longlong
+    code: cython.longlong
+    right: cython.longlong
+    known: cython.longlong
+    byte: cython.longlong
+    left: cython.Py_ssize_t = _begin_walk(count, root, split, at, walking, asked)
     while left > 0:
         still = 0
         for k in range(left):
             i = walking[k]
-            node = at[i]
+            question = asked[k]
+            code = codes[first + i, question >> FEATURE_SHIFT]
+            missing_left = (question >> MISSING_SHIFT) & 1
+            right = ((code + missing_left) & 255) > ((question >> CODE_SHIFT) & 255) + missing_left
+            known = code != MISSING
+            by_set = (question >> CATEGORY_SHIFT) & 1
+            byte = category_set[category_row[at[i]] * by_set, code >> 3]
+            right ^= (right ^ 1 ^ (byte >> (code & 7))) & by_set & known
+            node = root + (question & LEFT_CHILD) + right
             question = split[node]
-            child = question & LEFT_CHILD
-            code: cython.longlong = codes[first + i, question >> FEATURE_SHIFT]
-            right: cython.longlong = code > ((question >> CODE_SHIFT) & 255)
-            # Both answers, then the one that was asked for: no branch, which would be guessed wrong too often.
-            asked = (question >> CATEGORY_SHIFT) & 1
-            byte: cython.longlong = category_set[category_row[node] * asked, code >> 3]
-            right = ((byte >> (code & 7)) & 1) ^ 1 if asked else right
-            right = 1 - ((question >> MISSING_SHIFT) & 1) if code == MISSING else right
-            at[i] = root + child + right if child != 0 else node
+            at[i] = node
             walking[still] = i
-            still += child != 0
+            asked[still] = question
+            still += (question & LEFT_CHILD) != 0
         left = still
+
+
+@inner
+def _begin_walk(
+    count: cython.Py_ssize_t,
+    root: cython.longlong,
+    split: ConstIntegers,
+    at: Integers,
+    walking: Integers,
+    asked: Integers,
+) -> cython.Py_ssize_t:
+    """All rows at the root; returns how many walk on: none if it is a leaf."""
+    question = split[root]
+    for k in range(count):
+        at[k] = root
+        walking[k] = k
+        asked[k] = question
+    return count if question & LEFT_CHILD != 0 else 0
 
 
 @kernel
@@ -114,10 +140,12 @@ def add_predictions(
     total: Matrix,
     at: Integers,
     walking: Integers,
+    asked: Integers,
 ) -> cython.void:
     """Add trees ``low`` to ``high`` to ``total`` (outputs, n) for rows ``begin`` to ``end``.
 
-    Tree ``t`` speaks for output ``t % outputs``. ``at`` and ``walking`` are memory for a block of rows.
+    Tree ``t`` speaks for output ``t % outputs``. ``at``, ``walking`` and ``asked`` are memory for a block of
+    rows.
     """
     block = at.shape[0]
     for part in range((end - begin + block - 1) // block):
@@ -126,9 +154,11 @@ def add_predictions(
         for tree in range(low, high):
             output = tree % total.shape[0]
             if category_set.shape[0] == 0:
-                _walk_block(codes, first, count, start[tree], split, at, walking)
+                _walk_block(codes, first, count, start[tree], split, at, walking, asked)
             else:
-                _walk_block_of_sets(codes, first, count, start[tree], split, category_row, category_set, at, walking)
+                _walk_block_of_sets(
+                    codes, first, count, start[tree], split, category_row, category_set, at, walking, asked
+                )
             for k in range(count):
                 total[output, first + k] += value[at[k]]
 
@@ -145,6 +175,7 @@ def find_leaves(
     leaves: IntegerMatrix32,
     at: Integers,
     walking: Integers,
+    asked: Integers,
 ) -> cython.void:
     """The node in which rows ``begin`` to ``end`` end in every tree, counted from the start of it, into (n, trees)."""
     block = at.shape[0]
@@ -153,8 +184,10 @@ def find_leaves(
         count = min(end - first, block)
         for tree in range(leaves.shape[1]):
             if category_set.shape[0] == 0:
-                _walk_block(codes, first, count, start[tree], split, at, walking)
+                _walk_block(codes, first, count, start[tree], split, at, walking, asked)
             else:
-                _walk_block_of_sets(codes, first, count, start[tree], split, category_row, category_set, at, walking)
+                _walk_block_of_sets(
+                    codes, first, count, start[tree], split, category_row, category_set, at, walking, asked
+                )
             for k in range(count):
                 leaves[first + k, tree] = at[k] - start[tree]

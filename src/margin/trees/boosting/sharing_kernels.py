@@ -82,14 +82,11 @@ def _divide(
 ) -> cython.void:
     """Rows of one range that go left to its begin in ``spare``, the others to its end, backwards."""
     left: cython.Py_ssize_t = low
-    right: cython.Py_ssize_t = high
     for i in range(low, high):
         row = growth.rows[i]
-        side = growth.goes_left[growth.codes[row, stored]]
         growth.spare[left] = row
-        growth.spare[right - 1] = row
-        left += side
-        right -= 1 - side
+        growth.spare[high - 1 - (i - left)] = row
+        left += growth.goes_left[growth.codes[row, stored]]
     growth.lefts[block] = left - low
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "cuts_with_rows",
     "first_near",
     "gains_of_cuts",
+    "largest_gain",
     "leaf_rows",
     "leaf_value",
 ]
@@ -73,12 +74,16 @@ def cuts_with_rows(
 @inner
 def gains_of_cuts(
     growth: Growth, own: cython.Py_ssize_t, low: cython.Py_ssize_t, high: cython.Py_ssize_t, total: cython.longlong
-) -> cython.void:
+) -> cython.longlong:
     """The gain of cutting after the cumulated sums ``low`` to ``high``, -1 where a side curves too little.
 
-    Both sides of each must have rows enough (:func:`cuts_with_rows`). Vectorizable: the gradient is shifted as a number
-    without sign, 2**63 higher than it is, since most processors have no other shift of a vector.
+    Both sides of each must have rows enough (:func:`cuts_with_rows`). Returns the largest as :func:`largest_gain` does.
+
+    Vectorizable: the gradient is shifted as a number without sign, 2**63 higher than it is, since most processors have
+    no other shift of a vector.
     """
+    largest: cython.longlong = 0
+    value: cython.double
     shift = growth.packing.gradient_shift
     hessian_shift = growth.packing.hessian_shift
     hessian_mask = growth.packing.hessian_mask
@@ -101,7 +106,11 @@ def gains_of_cuts(
         right = right_hessian + l2
         # One division for both fractions.
         gain = (left_gradient * left_gradient * right + right_gradient * right_gradient * left) / (left * right)
-        growth.gains[k] = 0.5 * (gain - without) if (left_hessian >= least) & (right_hessian >= least) else -1.0
+        value = 0.5 * (gain - without) if (left_hessian >= least) & (right_hessian >= least) else -1.0
+        growth.gains[k] = value
+        bits = bits_of(value)
+        largest = bits if bits > largest else largest
+    return largest
 
 
 @inner
@@ -128,7 +137,7 @@ def bounded_gains(
     total: cython.longlong,
     direction: cython.longlong,
     node: cython.Py_ssize_t,
-) -> cython.void:
+) -> cython.longlong:
     """The same where leaf values have bounds and must rise (or fall) from left to right."""
     l2 = growth.limits.l2
     least = growth.limits.min_hessian
@@ -149,15 +158,14 @@ def bounded_gains(
             continue
         drop = _drop(left_gradient, left_hessian, left, l2) + _drop(right_gradient, right_hessian, right, l2)
         growth.gains[k] = drop - without
+    return largest_gain(growth, own, low, high)
 
 
 @inner
-def first_near(
-    growth: Growth, own: cython.Py_ssize_t, low: cython.Py_ssize_t, high: cython.Py_ssize_t, leader: cython.double
-) -> tuple[cython.double, cython.Py_ssize_t]:
-    """The largest positive gain of ``low`` to ``high``, or -1, and the first index that has it up to ties.
-
-    -1 also if the gain is behind that of the ``leader``, another column: then nobody asks where it is.
+def largest_gain(
+    growth: Growth, own: cython.Py_ssize_t, low: cython.Py_ssize_t, high: cython.Py_ssize_t
+) -> cython.longlong:
+    """The bits of the largest positive gain of ``low`` to ``high``, or 0.
 
     Numbers that are not negative are ordered like their bits, and all others are below: a maximum of integers is
     vectorized, that of floats is not.
@@ -166,6 +174,22 @@ def first_near(
     for k in range(own + low, own + high):
         bits = bits_of(growth.gains[k])
         largest = bits if bits > largest else largest
+    return largest
+
+
+@inner
+def first_near(
+    growth: Growth,
+    own: cython.Py_ssize_t,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    largest: cython.longlong,
+    leader: cython.double,
+) -> tuple[cython.double, cython.Py_ssize_t]:
+    """The ``largest`` gain of ``low`` to ``high``, or -1, and the first index that has it up to ties.
+
+    -1 also if the gain is behind that of the ``leader``, another column: then nobody asks where it is.
+    """
     if largest > 0:
         best = float_of(largest)
         if best * BEHIND < leader:
@@ -232,10 +256,10 @@ def best_threshold(
                 growth.sums[k] += missing
         low, high = cuts_with_rows(growth, own, count, total)
         if growth.bounds is None:
-            gains_of_cuts(growth, own, low, high, total)
+            largest = gains_of_cuts(growth, own, low, high, total)
         else:
-            bounded_gains(growth, own, low, high, total, direction, node)
-        gain, cut = first_near(growth, own, low, high, leader)
+            largest = bounded_gains(growth, own, low, high, total, direction, node)
+        gain, cut = first_near(growth, own, low, high, largest, leader)
         if missing_left == 0 or gain > best * TIE:
             best, best_cut = gain, cut
             side = UNDECIDED if missing == 0 else missing_left
