@@ -74,7 +74,7 @@ KERNELS := setup.py $(shell find src -name '*_kernels.py' -o -name 'kernel_types
 COMPILE = $(BIN)/python setup.py --quiet build_ext --inplace
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) 'setuptools>=77' 'cython>=3.1'
+	$(PIP) 'setuptools>=77' 'cython>=3.1' 'scipy>=1.14'
 	@echo "compiling the kernels, once"
 	$(PIP) --no-build-isolation -e .
 	touch $@

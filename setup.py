@@ -23,15 +23,30 @@ from compiling.bundle import make_bundle
 
 #: What is compiled into one module. Files that these import are found by themselves.
 BUNDLES = {
-    "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "bayes": ["margin.bayes.accumulate_kernels"],
     "boosting": [
-        "margin.trees.boosting.round_kernels",
-        "margin.trees.boosting.leaf_kernels",
+        *("margin.trees.boosting.round_kernels", "margin.trees.boosting.leaf_kernels"),
         "margin.trees.boosting.prediction_kernels",
     ],
+    "cluster": ["margin.cluster.kmeans_kernels", "margin.cluster.plusplus_kernels"],
+    "graphical": [
+        *("margin.graphical.chain_kernels", "margin.graphical.gibbs_kernels", "margin.graphical.score_kernels"),
+    ],
+    "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "reduction": [
+        *("margin.reduction.mesh_kernels", "margin.reduction.path_kernels"),
+        *("margin.reduction.tsne_kernels", "margin.reduction.umap_kernels"),
+    ],
+    "vision": ["margin.vision.detection.segment_kernels", "margin.vision.detection.suppression_kernels"],
 }
-#: Bundles that gain more than a tenth from wider vectors, to the same bits: compiled once more and chosen at import.
-WIDE: set[str] = set()
+#: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
+#: compiled once more; the best is chosen at import.
+WIDE: dict[str, tuple[str, ...]] = {
+    "boosting": ("v3", "v4"),
+    "cluster": ("v3", "v4"),
+    "graphical": ("v3", "v4"),
+    "reduction": ("v3", "v4"),
+}
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 
@@ -72,7 +87,8 @@ def variants() -> dict[str, list[str]]:
         return {"debug": ["/Od"] if IS_WINDOWS else ["-O1", "-g"]}
     if IS_WINDOWS or not IS_X86:
         return {"baseline": []}
-    return {"baseline": ["-march=x86-64-v2"], "v3": ["-march=x86-64-v3"]}
+    wide = ["-march=x86-64-v4", "-mprefer-vector-width=512"]
+    return {"baseline": ["-march=x86-64-v2"], "v3": ["-march=x86-64-v3"], "v4": wide}
 
 
 def extensions() -> list[Extension]:
@@ -94,7 +110,7 @@ def extensions() -> list[Extension]:
         )
         for variant, more in variants().items()
         for name in files
-        if variant != "v3" or name in WIDE
+        if variant in ("baseline", "debug", *WIDE.get(name, ()))
     ]
 
 

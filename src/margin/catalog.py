@@ -306,6 +306,7 @@ PARTS: Mapping[str, str] = {
     # Steps of our own that read and encode the columns of a table.
     "margin/column-reader": "margin.data.column_reader.ColumnReader",
     "margin/category-columns": "margin.data.category_columns.CategoryColumns",
+    "margin/standard-columns": "margin.data.standard_columns.StandardColumns",
     "margin/date-parts": "margin.data.date_parts.DateParts",
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     "margin/joined-texts": "margin.data.joined_texts.JoinedTexts",
@@ -314,6 +315,8 @@ PARTS: Mapping[str, str] = {
     # Leaders of a comparison put together.
     "margin/blend-classifier": "margin.selection.ensembles.BlendClassifier",
     "margin/blend-regressor": "margin.selection.ensembles.BlendRegressor",
+    # What a comparison puts around a regressor.
+    "margin/bounded-pipeline": "margin.selection.bounded.BoundedPipeline",
     # Kernels that models take as a parameter.
     "margin/linear-kernel": "margin.kernels.LinearKernel",
     "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",

@@ -133,9 +133,9 @@ class Partition:
         if self.X.size * k < COMPILED_WORK:
             self._rows = self.X - self.offset, self.weights, np.zeros(len(self.offset))
             return
-        from margin.cluster import kmeans_kernels
+        from margin.cluster import compiled_loops
 
-        self._loops, self._rows = kmeans_kernels, (self.X, self.weights, self.offset)
+        self._loops, self._rows = compiled_loops, (self.X, self.weights, self.offset)
 
 
 def labels_and_inertia(X: np.ndarray, weights: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import ArrayOf, DictOf, Form, ListOf, Sizes, Stored, StringOf, Violation
+from margin.core.invariants import ArrayOf, Count, DictOf, Form, ListOf, OneOf, Real, Sizes, Stored, StringOf, Violation
 from margin.data.coercion import SPELLINGS
 from margin.data.date_parts import PARTS
 from margin.data.kinds import KINDS
@@ -41,6 +41,11 @@ def _dates_are_there(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("first_ must hold dates")
 
 
+def _centers_and_scales(model: Mapping[str, Any], _: Sizes) -> None:
+    if not (model["with_mean"] is True and model["with_std"] is True and isinstance(model["copy"], bool)):
+        raise Violation("with_mean and with_std must be True, and copy True or False")
+
+
 FORMS: Mapping[str, Form] = {
     "CategoryColumns": Form(
         {
@@ -51,6 +56,15 @@ FORMS: Mapping[str, Form] = {
         [_labels_differ],
     ),
     "ColumnReader": Form({**OUTPUT, "spellings_": DictOf(StringOf(), StringOf(SPELLINGS))}, [_kinds_are_known]),
+    "StandardColumns": Form(
+        {
+            **OUTPUT,
+            **dict.fromkeys(("mean_", "var_"), ArrayOf("n_features", finite=False)),
+            "scale_": ArrayOf("n_features", finite=False),  # infinite for a constant column
+            "n_samples_seen_": OneOf(Count(), ArrayOf("n_features", kind="i", low=0), Real(0.0, finite=True)),
+        },
+        [_centers_and_scales],
+    ),
     "DateParts": Form(
         {
             **OUTPUT,

@@ -168,7 +168,7 @@ class FamilyScores:
         return xlogy(counts, counts)
 
     def _compiled(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
-        from margin.graphical.score_kernels import log_likelihoods_with_one_more
+        from margin.compiled.graphical import log_likelihoods_with_one_more
 
         assert self._columns is not None
         assert self._penalty is not None
@@ -177,8 +177,10 @@ class FamilyScores:
         cells = n_cells * sizes[others]
         _refuse_large(child, len(parents) + 1, int(cells.max()))
         states, given = self.sizes[child], np.array(others, dtype=np.int64)
-        log_likelihoods = log_likelihoods_with_one_more(
-            self._columns, sizes, family, states, n_cells, given, self._k_log_k
+        log_likelihoods = np.empty(len(given))
+        log_likelihoods_with_one_more(
+            *(self._columns, sizes, family.astype(np.int64, copy=False), states, n_cells, given, self._k_log_k),
+            *(np.empty((4, int(cells.max(initial=0))), dtype=np.int32), log_likelihoods),
         )
         return log_likelihoods - self._penalty(float(len(self.rows))) * (cells // states * (states - 1))
 

@@ -144,7 +144,7 @@ FORMS: Mapping[str, Form] = {
             "scaling_": FieldsOf(
                 {
                     "center": ArrayOf("n_features"),
-                    "spread": ArrayOf("n_features"),
+                    "spread": ArrayOf("n_features", finite=False),  # infinite for a constant column
                     "middle": Real(finite=True),
                     "size": Real(finite=True),
                 }

@@ -121,7 +121,7 @@ class _Epochs:
         self.epoch = 0
 
     def step(self) -> None:
-        from margin.reduction.umap_kernels import epoch
+        from margin.compiled.reduction import epoch
 
         model = self.model
         rate = model.learning_rate * (1 - self.epoch / self.epochs)

@@ -31,6 +31,8 @@ def train(
     steps = getattr(model, "steps", None)
     estimator = steps[-1][1] if steps else model
     if hasattr(estimator, "iterate"):
+        if hasattr(model, "learn_bounds"):  # a pipeline that does so in its own fit, which is not called here
+            model.learn_bounds(y)
         X = _before_last_step(model, X, y) if steps and len(steps) > 1 else X
         return _iterate(estimator, X, y, journal, weights, stop, checkpoint_seconds)
     if steps:

@@ -90,6 +90,8 @@ class Trial:
     """Scores of one model on one fold; ``error`` is a sentence where it failed, and then there are no scores.
 
     ``reasons`` say why a metric is missing from ``scores``; ``late`` marks a trial that was given up for its cost.
+    ``excess`` is how far the farthest prediction of a regressor was outside the range of its training targets, in
+    lengths of that range, before it was bounded.
     """
 
     model: str
@@ -107,6 +109,7 @@ class Trial:
     warning: str = ""
     late: bool = False
     note: str = ""
+    excess: float = 0.0
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -153,6 +156,7 @@ def run_trial(
         predict_seconds=fitted.predict_seconds,
         warning=str(caught[0].message).strip().partition("\n")[0] if caught else "",
         note=note,
+        excess=fitted.output.excess,
     )
     return done, fitted.output
 

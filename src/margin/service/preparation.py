@@ -32,13 +32,17 @@ def preparation(
     return preprocessor(columns if profile is None else profile, **STEPS[takes], **terms)
 
 
-def behind(prepare: Any, estimator: Any) -> Any:
-    """The estimator behind its own copy of ``prepare``, or behind nothing if that is None."""
+def behind(prepare: Any, estimator: Any, margin: float | None = None) -> Any:
+    """The estimator behind its own copy of ``prepare``, or behind nothing if that is None; with a ``margin``, a
+    regressor that predicts at most so many standard deviations beyond the range of the training targets."""
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
+    from margin.selection.bounded import BoundedPipeline
+
     steps = [] if prepare is None else [("prepare", clone(prepare))]
-    return Pipeline([*steps, ("model", estimator)])
+    steps = [*steps, ("model", estimator)]
+    return Pipeline(steps) if margin is None else BoundedPipeline(steps, margin=margin)
 
 
 def on_standard_target(model: Any) -> Any:

@@ -27,6 +27,7 @@ from margin.core.invariants import (
     TrueOrFalse,
     Violation,
     optional,
+    steps_are_named_models,
 )
 
 __all__ = ["FORMS"]
@@ -102,16 +103,8 @@ def _edges_ascend(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("_encoder must have been fitted to as many columns")
 
 
-def _steps_are_named_models(model: Mapping[str, Any], _: Sizes) -> None:
-    for step in model["steps"]:
-        if not (isinstance(step, tuple | list) and len(step) == 2 and isinstance(step[0], str)):
-            raise Violation("steps must be pairs of a name and a model")
-        if not (step[1] in (None, "passthrough") if isinstance(step[1], str | None) else hasattr(step[1], "fit")):
-            raise Violation(f"steps must be pairs of a name and a model; got a {type(step[1]).__name__}")
-
-
 FORMS: Mapping[str, Form] = {
-    "Pipeline": Form(OUTPUT, [_steps_are_named_models]),
+    "Pipeline": Form(OUTPUT, [steps_are_named_models]),
     "ColumnTransformer": Form(
         {
             **OUTPUT,

@@ -33,7 +33,7 @@ class ChainSums(NamedTuple):
 
 def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> ChainSums:
     """Forward-backward over sentences that stand one after another in ``scores`` (N, K) and stop at ``ends``."""
-    from margin.graphical.chain_kernels import chain_sums
+    from margin.graphical.chains import chain_sums
 
     marginals, pairs = np.zeros(scores.shape), np.zeros(chain.between.shape)
     given = _doubles(scores), np.asarray(ends, dtype=np.int64), *(_doubles(part) for part in _ordered(chain))

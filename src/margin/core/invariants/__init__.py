@@ -17,7 +17,16 @@ from margin.core.invariants.arrays import ArrayOf, SparseOf
 from margin.core.invariants.containers import DictOf, FieldsOf, ListOf, OneOf, optional
 from margin.core.invariants.form import Form
 from margin.core.invariants.sizes import Sizes, Stored, Violation
-from margin.core.invariants.values import Anything, Count, ModelWith, NoneOnly, Real, StringOf, TrueOrFalse
+from margin.core.invariants.values import (
+    Anything,
+    Count,
+    ModelWith,
+    NoneOnly,
+    Real,
+    StringOf,
+    TrueOrFalse,
+    steps_are_named_models,
+)
 
 __all__ = [
     "Anything",
@@ -38,4 +47,5 @@ __all__ = [
     "TrueOrFalse",
     "Violation",
     "optional",
+    "steps_are_named_models",
 ]

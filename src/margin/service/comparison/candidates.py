@@ -14,6 +14,7 @@ from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings, search_space
 from margin.metrics import Metric
 from margin.selection import Candidate, FoldPlan
+from margin.selection.bounded import MARGIN, MARGIN_IN_TIME
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.comparison.rows import BoardRow, Preparations, board_rows
@@ -21,7 +22,7 @@ from margin.service.nearest import entry_of
 from margin.service.preparation import behind, on_standard_target
 from margin.service.requests import BadRequest
 
-__all__ = ["BASELINE", "candidates_for", "names_of", "settings_of", "settings_tried", "tuned_candidate"]
+__all__ = ["BASELINE", "candidates_for", "margin_of", "names_of", "settings_of", "settings_tried", "tuned_candidate"]
 
 BASELINE = "baseline"
 INNER_FOLDS = 3
@@ -53,10 +54,18 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
         given = settings.get(row.name, {})
         # A model of images takes the pixels as they are, and their shape as a parameter.
         shape = {"image_shape": source.image_shape} if row.entry.data == "images" else {}
-        make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
+        own = {**row.settings, **shape, **given}
+        make = partial(_make, row.entry.name, prepared.of(row), request.seed, own, margin_of(opened))
         settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
         candidates.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
     return [Candidate(BASELINE, partial(_make_baseline, source.task)), *candidates], left_out
+
+
+def margin_of(opened: OpenedData) -> float | None:
+    """Standard deviations by which a regression may leave the range of the training targets; None for classes."""
+    if opened.source.task != "regression":
+        return None
+    return MARGIN if opened.times is None else MARGIN_IN_TIME
 
 
 def tuned_candidate(
@@ -137,11 +146,11 @@ def _reason(entry: catalog.Entry) -> str:
     return f"left out above {entry.max_rows:,} rows; --model {entry.name} tries it all the same"
 
 
-def _make(name: str, prepare: Any, seed: int, settings: Mapping[str, Any]) -> Any:
+def _make(name: str, prepare: Any, seed: int, settings: Mapping[str, Any], margin: float | None) -> Any:
     cls: Any = catalog.class_of(name)
     entry = catalog.entry(name)
     seeded = {"random_state": seed} if "random_state" in parameters_of(cls) else {}
-    model = behind(prepare, cls(**{**seeded, **settings}))
+    model = behind(prepare, cls(**{**seeded, **settings}), margin)
     return on_standard_target(model) if entry.standard_target else model
 
 

@@ -130,7 +130,8 @@ def _parsed(line: str) -> Trial | None:
         facts = json.loads(line)
         seconds = {name: _number(facts[name]) for name in ("fit_seconds", "predict_seconds")}
         scores = {part: {k: _number(v) for k, v in facts[part].items()} for part in ("scores", "train_scores")}
-        return Trial(**{**facts, **seconds, **scores})
+        excess = facts.get("excess", 0.0)
+        return Trial(**{**facts, **seconds, **scores, "excess": float("inf") if excess is None else float(excess)})
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -15,6 +15,7 @@ from margin.runs.temporary import temporary_folder
 from margin.selection import Candidate, FoldPlan, LearningCurve, Output, Standing, Trial, board, in_words
 from margin.selection.outputs import joined
 from margin.selection.schedule import seconds_left
+from margin.selection.steadiness import unsteady
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
 from margin.service.comparison.candidates import BASELINE
 from margin.service.comparison.data import OpenedData
@@ -99,9 +100,10 @@ class Comparison:
     def eligible(self) -> list[str]:
         """Models that can win, best first: all but the baseline and those passed over, with all folds before with some.
 
+        What is ``unsteady`` can win only where no other model beats the baseline.
         Where time did not suffice for a single fold, those that were tried on a part of the rows.
         """
-        rows = [s for s in self.standings if s.model != BASELINE and s.model not in self.passed_over]
+        rows = self._steady([s for s in self.standings if s.model != BASELINE and s.model not in self.passed_over])
         with_folds = [s.model for s in rows if s.status in ("ranked", "partial")]
         if with_folds or self.running:
             return with_folds
@@ -109,6 +111,19 @@ class Comparison:
         failed = {name for name, reason in self.given_up.items() if reason.startswith("failed")}
         cut = [s.model for s in rows if s.status == "cut" and s.mean == s.mean]
         return [model for model in cut if model in known - failed]
+
+    @property
+    def unsteady(self) -> dict[str, str]:
+        """Models with a prediction, or a fold, that their mean score does not show, each with the reason."""
+        return {} if self.classes else unsteady(self.trials, self.metric, BASELINE)
+
+    def _steady(self, rows: list[Standing]) -> list[Standing]:
+        wild = self.unsteady
+        steady = [s for s in rows if s.model not in wild]
+        sign = 1 if self.metric.greater_is_better else -1
+        constant = next((s.mean for s in self.standings if s.model == BASELINE), float("nan"))
+        # Without a score of the constant (NaN) any steady model will do.
+        return steady if any(s.mean == s.mean and not sign * (s.mean - constant) <= 0 for s in steady) else rows
 
     @property
     def winning_candidate(self) -> Candidate | None:

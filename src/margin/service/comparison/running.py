@@ -12,9 +12,9 @@ from margin.selection import Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
 from margin.service.changes import EXISTING, folder_for
-from margin.service.comparison.candidates import candidates_for, settings_tried
+from margin.service.comparison.candidates import candidates_for, margin_of, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
-from margin.service.comparison.deciding import defined_metric, fewer_folds, requested_metric
+from margin.service.comparison.deciding import bounds_sentence, defined_metric, fewer_folds, requested_metric
 from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
@@ -103,6 +103,8 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
             " --budget 10m gives it more time, --budget none all it takes."
         )
     comparison.candidates, comparison.left_out = candidates_for(opened, request)
+    if (margin := margin_of(opened)) is not None:
+        comparison.remarks.append(bounds_sentence(source.y, margin))
     _take_up(comparison, identity, facts)
     return comparison
 

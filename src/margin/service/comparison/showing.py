@@ -56,10 +56,9 @@ def verdict(comparison: Comparison) -> list[str]:
     winner, standings = comparison.winner, comparison.standings
     if not winner:
         return []
-    above = [
-        s.model for s in standings[: [s.model for s in standings].index(winner)] if s.model in comparison.passed_over
-    ]
-    remarks = [f"{model} is not the winner: {comparison.passed_over[model]}." for model in above]
+    reasons = {**comparison.unsteady, **comparison.passed_over}
+    above = [s.model for s in standings[: [s.model for s in standings].index(winner)] if s.model in reasons]
+    remarks = [f"{model} is not the winner: {reasons[model]}." for model in above]
     tied = [s.model for s in standings if s.tied and s.model != BASELINE]
     if tied:
         named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")

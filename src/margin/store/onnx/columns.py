@@ -136,6 +136,7 @@ STEPS: dict[str, Callable[[OnnxGraph, Any, Columns], Any]] = {
     "ColumnReader": _reader,
     "SimpleImputer": _imputer,
     "StandardScaler": _standard,
+    "StandardColumns": _standard,
     "MinMaxScaler": _min_max,
     "KBinsDiscretizer": _bins,
     "CategoryColumns": _category_columns,

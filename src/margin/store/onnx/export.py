@@ -88,10 +88,11 @@ def _first(model: Any) -> Any:
 
 def _converted(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     name = _name(model)
-    if name == "Pipeline":
+    if name in ("Pipeline", "BoundedPipeline"):
         for _, step in model.steps[:-1]:
             columns = prepared(graph, step, columns)
-        return _converted(graph, model.steps[-1][1], columns)
+        output = _converted(graph, model.steps[-1][1], columns)
+        return output if name == "Pipeline" else _bounded(graph, model.bounds, output)
     if name == "TransformedTargetRegressor":
         return _in_unit_of_target(graph, model, _converted(graph, model.regressor_, columns))
     if name.startswith("Blend"):
@@ -101,6 +102,11 @@ def _converted(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     if isinstance(columns, Mapping):
         raise CannotExport(f"export_onnx: {name} was fitted to a table without preparation; fit it to an array.")
     return MODELS[name](graph, model, columns)
+
+
+def _bounded(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput) -> ModelOutput:
+    low, high = (graph.constant(np.array([end])) for end in bounds)
+    return ModelOutput(graph.add("Min", graph.add("Max", output.values, low), high))
 
 
 def _in_unit_of_target(graph: OnnxGraph, model: Any, output: ModelOutput) -> ModelOutput:
