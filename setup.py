@@ -44,7 +44,7 @@ BUNDLES = {
 WIDE: dict[str, tuple[str, ...]] = {
     "boosting": ("v3", "v4"),
     "cluster": ("v3", "v4"),
-    "graphical": ("v3", "v4"),
+    "graphical": ("v3",),
     "reduction": ("v3", "v4"),
 }
 #: Further flags of a bundle, with their reason. None may change results that are finite.

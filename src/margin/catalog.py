@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-__all__ = ["ENTRIES", "FUNCTIONS", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+__all__ = ["ENTRIES", "FUNCTIONS", "PACKAGES", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
 
 
 @dataclass(frozen=True)
@@ -291,6 +291,14 @@ FUNCTIONS: Mapping[str, str] = {
     "search_space": "margin.core.parameters",
 }
 
+#: The packages that a user would name, as attributes of ``margin``.
+PACKAGES = (
+    *("foundations", "optimize", "metrics", "data"),
+    *("linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical"),
+    *("neural", "text", "generative", "vision", "representation", "graphs", "physics", "meta", "forecasting"),
+    *("selection", "interpretation", "report", "notes"),
+)
+
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
 PARTS: Mapping[str, str] = {
     "sklearn/pipeline": "sklearn.pipeline.Pipeline",
@@ -310,6 +318,8 @@ PARTS: Mapping[str, str] = {
     "margin/date-parts": "margin.data.date_parts.DateParts",
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     "margin/joined-texts": "margin.data.joined_texts.JoinedTexts",
+    # The scale on which a skewed target is learned.
+    "margin/log-target": "margin.data.log_target.LogTarget",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Leaders of a comparison put together.

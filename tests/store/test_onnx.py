@@ -141,12 +141,15 @@ def test_blends_and_standard_targets(tmp_path):
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.preprocessing import StandardScaler
 
+    from margin.data.log_target import LogTarget
     from margin.selection.ensembles import BlendClassifier, BlendRegressor
 
     X = rows()
     lasso = TransformedTargetRegressor(margin.Lasso(alpha=0.01), transformer=StandardScaler())
     blend = BlendRegressor([("a", lasso), ("b", margin.Ridge())], weights=np.array([0.25, 0.75])).fit(X, 9 * X[:, 0])
     same(export_onnx(blend, tmp_path / "r.onnx"), blend, X, {"X": X})
+    logs = TransformedTargetRegressor(margin.Ridge(), transformer=LogTarget()).fit(X[:40], np.exp(X[:40, 0]))
+    same(export_onnx(logs, tmp_path / "l.onnx"), logs, 9 * X, {"X": 9 * X})  # far beyond what it has seen
     members = [("a", margin.LogisticRegression()), ("b", margin.LinearDiscriminantAnalysis())]
     blend = BlendClassifier(members).fit(X, X[:, 0] > 0)
     same(export_onnx(blend, tmp_path / "c.onnx"), blend, X, {"X": X})

@@ -41,6 +41,11 @@ def _dates_are_there(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("first_ must hold dates")
 
 
+def _range_is_one(model: Mapping[str, Any], _: Sizes) -> None:
+    if model.get("lowest_", 0.0) > model.get("highest_", 0.0):
+        raise Violation("lowest_ must be at most highest_")
+
+
 def _centers_and_scales(model: Mapping[str, Any], _: Sizes) -> None:
     if not (model["with_mean"] is True and model["with_std"] is True and isinstance(model["copy"], bool)):
         raise Violation("with_mean and with_std must be True, and copy True or False")
@@ -74,6 +79,7 @@ FORMS: Mapping[str, Form] = {
         [_dates_are_there],
     ),
     "JoinedTexts": Form({**OUTPUT}),
+    "LogTarget": Form({**OUTPUT, "lowest_": Real(), "highest_": Real()}, [_range_is_one]),
     "TfidfColumns": Form(
         {
             **OUTPUT,

@@ -47,9 +47,12 @@ def comparison_card(comparison: Any) -> str:
     if comparison.held_out_score is not None:
         held = f"{name} {score(comparison.held_out_score)} on {len(comparison.plan.held_out):,} rows held out"
         evidence.append(f"{held}; the model in this folder was then fitted to all rows.")
+        if comparison.held_out_chance is not None:
+            evidence.append(f"A guess without a look at the columns has {score(comparison.held_out_chance)} there.")
     baseline = next((s for s in comparison.standings if s.model == "baseline" and not s.error), None)
     if baseline is not None:
-        evidence.append(f"A constant prediction has {name} {score(baseline.mean)}.")
+        evidence.append(f"Such a guess has {name} {score(baseline.mean)} in cross-validation.")
+    evidence += [comparison.cut_short] if comparison.cut_short else []
     ties = [s.model for s in comparison.standings if s.tied and s.model != comparison.winner]
     if ties:
         evidence.append(f"Not distinguishable from it: {', '.join(ties)}.")

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.full_disk import until_written
+
 __all__ = ["FORMAT_VERSION", "StoreError", "read", "write", "write_atomically"]
 
 FORMAT_VERSION = 1
@@ -39,8 +41,14 @@ def write(path: str | Path, manifest: Mapping[str, Any], arrays: Mapping[str, np
 
 
 def write_atomically(path: str | Path, content: bytes) -> Path:
-    """Temporary file in the same folder, fsync, rename, fsync of the folder: a kill leaves the old file or the new."""
-    path = Path(path)
+    """Temporary file in the same folder, fsync, rename, fsync of the folder: a kill leaves the old file or the new.
+
+    On a disk that is full for a moment it is tried again.
+    """
+    return until_written(lambda: _write_atomically(Path(path), content))
+
+
+def _write_atomically(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".{path.name}-{secrets.token_hex(8)}.tmp"
     try:

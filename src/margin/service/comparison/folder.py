@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.full_disk import append_line
 from margin.core.strict_json import strict
 from margin.metrics import Metric
 from margin.runs import Run
@@ -42,8 +43,7 @@ class ComparisonFolder:
         """Keep a trial: first its predictions, then the line that counts it as done."""
         if output is not None and trial.stage in (FOLD, HELD_OUT):
             self.write_output(trial.model, trial.fold, output)
-        with open(self._trials_path, "a") as file:
-            file.write(json.dumps(strict(asdict(trial))) + "\n")
+        append_line(self._trials_path, json.dumps(strict(asdict(trial))))
 
     def trials(self, settings: Mapping[str, str], metric: Metric, plan: FoldPlan, y: np.ndarray) -> list[Trial]:
         """What an earlier start finished for models that still have the same settings.

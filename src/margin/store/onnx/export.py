@@ -111,6 +111,9 @@ def _bounded(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput)
 
 def _in_unit_of_target(graph: OnnxGraph, model: Any, output: ModelOutput) -> ModelOutput:
     scaler = model.transformer_
+    if _name(scaler) == "LogTarget":
+        ends = (graph.constant(np.float64(end)) for end in scaler.range)
+        return ModelOutput(graph.add("Exp", graph.add("Clip", output.values, *ends)))
     if _name(scaler) != "StandardScaler":
         raise CannotExport(f"export_onnx: a target transformed by {_name(scaler)} cannot be exported.")
     return ModelOutput(graph.unshifted(output.values, scaler.mean_, scaler.scale_))
