@@ -6,7 +6,14 @@ import cython
 
 from margin.core.kernel_source import ByteMatrix, Bytes, ConstByteMatrix, inner, kernel
 from margin.trees.boosting.kernel_types import MISSING
-from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts, largest_gain, leaf_rows
+from margin.trees.boosting.split_kernels import (
+    UNDECIDED,
+    bounded_gains,
+    first_near,
+    gains_of_cuts,
+    largest_gain,
+    leaf_rows,
+)
 from margin.trees.boosting.state_kernels import Columns, Growth
 
 __all__ = ["best_shared_thresholds", "shared_sums", "store"]

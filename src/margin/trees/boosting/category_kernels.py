@@ -21,8 +21,8 @@ def _order_categories(
 ) -> tuple[cython.Py_ssize_t, cython.longlong]:
     """Categories by mean gradient, those with few rows (and missing values) as one under the code ``MISSING``.
 
-    Fills ``growth.orders`` and, with the means, ``growth.gains`` from ``own`` on. Returns how many there are and the sum
-    of the pooled ones. For a convex loss the best division into two sets is a cut in this order.
+    Fills ``growth.orders`` and, with the means, ``growth.gains`` from ``own`` on. Returns how many there are and the
+    sum of the pooled ones. For a convex loss the best division into two sets is a cut in this order.
     """
     pooled: cython.longlong = growth.pool[at + MISSING]
     count: cython.Py_ssize_t = 0

@@ -200,9 +200,7 @@ def _keep(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t) ->
 
 
 @inner
-def _search(
-    growth: Growth, board: Integers, small: cython.Py_ssize_t, large: cython.Py_ssize_t
-) -> cython.void:
+def _search(growth: Growth, board: Integers, small: cython.Py_ssize_t, large: cython.Py_ssize_t) -> cython.void:
     """Histograms and best splits of two siblings, by all threads if that is worth it."""
     q = growth.codes.shape[1]
     blocks: cython.Py_ssize_t = (q + CHUNK - 1) // CHUNK
@@ -212,9 +210,7 @@ def _search(
         for block in range(blocks):
             _search_block(growth, block, blocks, small, large, False)
         return
-    filled: cython.bint = (
-        growth.nodes[small].searched and growth.parts.shape[0] > 0 and count > SHARED_ROWS * threads
-    )
+    filled: cython.bint = growth.nodes[small].searched and growth.parts.shape[0] > 0 and count > SHARED_ROWS * threads
     if filled:
         describe_rows(board, FILL, growth.nodes[small].start, growth.nodes[small].stop, 0)
         offer(board, threads)
@@ -253,18 +249,14 @@ def _search_block(
         if filled:
             add_parts(growth.parts, whole, first, last, growth.pool, at)
         else:
-            add_rows(
-                growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at
-            )
+            add_rows(growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at)
         _search_columns(growth, block * CODES, first, last, small, 0)
     if large >= 0 and growth.nodes[large].searched:
         at = growth.nodes[large].histogram * whole
         if node.searched:
             subtract(growth.pool, at, node.histogram * whole, first, last)
         else:
-            take_rows(
-                growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at
-            )
+            take_rows(growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at)
         _search_columns(growth, block * CODES, first, last, large, 1)
 
 

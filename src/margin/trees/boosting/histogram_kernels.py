@@ -80,7 +80,9 @@ def pack(
     elif hessian.shape[0] > 0:
         for i in range(gradient.shape[0]):
             units = _as_integer(floor(gradient[i] * scale + 0.5))
-            packed[i] = (units << shift) + (_as_integer(floor(hessian[i] * hessian_scale + 0.5)) << hessian_shift) + one_row
+            packed[i] = (
+                (units << shift) + (_as_integer(floor(hessian[i] * hessian_scale + 0.5)) << hessian_shift) + one_row
+            )
     else:
         for i in range(gradient.shape[0]):
             packed[i] = (_as_integer(floor(gradient[i] * scale + 0.5)) << shift) + one_row

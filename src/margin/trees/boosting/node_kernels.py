@@ -63,9 +63,7 @@ def make_leaf(growth: Growth, number: cython.Py_ssize_t) -> cython.void:
 
 
 @inner
-def open_node(
-    growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t, further: cython.bint
-) -> cython.bint:
+def open_node(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t, further: cython.bint) -> cython.bint:
     """Say whether a split of the node is looked for, and mark the columns it may ask about.
 
     These are the columns of its interaction groups, or some drawn among them.

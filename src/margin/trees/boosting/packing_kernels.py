@@ -49,8 +49,6 @@ def choose_units(
     packing.gradient_unit = unit
     packing.hessian_unit = 1.0 if constant else _unit(total_hessian, n, hessian_bits)
     packing.hessian_rounding = 0.0 if constant else packing.hessian_unit
-    packing.dithered = (
-        n * FINE * unit > total or n * FINE * packing.hessian_rounding > total_hessian
-    )
+    packing.dithered = n * FINE * unit > total or n * FINE * packing.hessian_rounding > total_hessian
     packing.counted = row_bits > 0
     packing.rows_per_hessian = n / total_hessian if total_hessian > 0 else 0.0

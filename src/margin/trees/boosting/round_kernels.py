@@ -39,9 +39,7 @@ def grow_round(
         total, total_hessian = _totals(this, output)
         if not isfinite(total):
             return NOT_FINITE, first_set
-        choose_units(
-            total, total_hessian, n, this.gradient_bits, this.hessian_bits, this.row_bits, growth.packing
-        )
+        choose_units(total, total_hessian, n, this.gradient_bits, this.hessian_bits, this.row_bits, growth.packing)
         pack(this.gradient[output], this.curvature[output], number + output, growth.packing, growth.packed)
         growth.seed = seed + number + output
         plant(growth, _number_rows(growth))
@@ -80,9 +78,7 @@ def _number_rows(growth: Growth) -> cython.longlong:
 
 
 @inner
-def _store_sets(
-    growth: Growth, this: Round, first: cython.Py_ssize_t, first_set: cython.longlong
-) -> cython.longlong:
+def _store_sets(growth: Growth, this: Round, first: cython.Py_ssize_t, first_set: cython.longlong) -> cython.longlong:
     """Store which categories go left, node by node from ``first_set`` on; returns where the next tree's begin."""
     for number in range(growth.n_nodes):
         this.stored[first + number].category_row = -1
@@ -95,9 +91,7 @@ def _store_sets(
 
 
 @inner
-def _settle(
-    growth: Growth, this: Round, output: cython.Py_ssize_t, first: cython.Py_ssize_t
-) -> cython.void:
+def _settle(growth: Growth, this: Round, output: cython.Py_ssize_t, first: cython.Py_ssize_t) -> cython.void:
     """Value and store the nodes of a grown tree, and add its leaves to the predictions of their rows."""
     for number in range(growth.n_nodes - 1, -1, -1):  # children have larger numbers
         node = growth.nodes[number]

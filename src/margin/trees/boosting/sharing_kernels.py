@@ -59,9 +59,7 @@ def take_part(growth: Growth, board: Integers, block: cython.Py_ssize_t) -> cyth
 
 
 @inner
-def _fill(
-    growth: Growth, block: cython.Py_ssize_t, low: cython.Py_ssize_t, high: cython.Py_ssize_t
-) -> cython.void:
+def _fill(growth: Growth, block: cython.Py_ssize_t, low: cython.Py_ssize_t, high: cython.Py_ssize_t) -> cython.void:
     """The histogram of one range of rows, all columns."""
     q = growth.codes.shape[1]
     chunks = (q + CHUNK - 1) // CHUNK

@@ -43,9 +43,7 @@ Node = cython.struct(
     is_category=cython.uchar,
     searched=cython.uchar,
 )
-Candidate = cython.struct(
-    gain=cython.double, cut=cython.longlong, missing_side=cython.longlong, allowed=cython.uchar
-)
+Candidate = cython.struct(gain=cython.double, cut=cython.longlong, missing_side=cython.longlong, allowed=cython.uchar)
 StoredNode = cython.struct(
     threshold=cython.double,
     value=cython.double,
