@@ -1,7 +1,7 @@
 """Kernels of boosting as they are written, under the names of the compiled ones: slow, and with checked indices.
 
-In C a code of 255 plus 1 is 256, in NumPy it overflows: so these kernels get arrays whose elements are Python's numbers,
-and records whose fields are attributes.
+In C a code of 255 plus 1 is 256, in NumPy it overflows: so these kernels get arrays whose elements are Python's
+numbers, and records whose fields are attributes.
 """
 
 from __future__ import annotations

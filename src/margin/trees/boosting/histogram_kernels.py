@@ -80,9 +80,8 @@ def pack(
     elif hessian.shape[0] > 0:
         for i in range(gradient.shape[0]):
             units = _as_integer(floor(gradient[i] * scale + 0.5))
-            packed[i] = (
-                (units << shift) + (_as_integer(floor(hessian[i] * hessian_scale + 0.5)) << hessian_shift) + one_row
-            )
+            curved = _as_integer(floor(hessian[i] * hessian_scale + 0.5))
+            packed[i] = (units << shift) + (curved << hessian_shift) + one_row
     else:
         for i in range(gradient.shape[0]):
             packed[i] = (_as_integer(floor(gradient[i] * scale + 0.5)) << shift) + one_row
@@ -116,7 +115,7 @@ def add_rows(
     histograms: Integers,
     at: cython.Py_ssize_t,
 ) -> cython.void:
-    """Sum the packed ``rows[start:stop]`` per code into stored columns ``first`` to ``last`` of the histogram ``at``."""
+    """Sum the packed ``rows[start:stop]`` per code: stored columns ``first`` to ``last`` of the histogram ``at``."""
     cell: cython.Py_ssize_t
     fourths: cython.Py_ssize_t = first + (last - first) // 4 * 4
     for k in range(at + first * CODES, at + last * CODES):
