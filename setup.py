@@ -24,6 +24,10 @@ from compiling.bundle import make_bundle
 #: What is compiled into one module. Files that these import are found by themselves.
 BUNDLES = {
     "bayes": ["margin.bayes.accumulate_kernels"],
+    "boosting": [
+        *("margin.trees.boosting.round_kernels", "margin.trees.boosting.leaf_kernels"),
+        "margin.trees.boosting.prediction_kernels",
+    ],
     "cluster": ["margin.cluster.kmeans_kernels", "margin.cluster.plusplus_kernels"],
     "graphical": [
         *("margin.graphical.chain_kernels", "margin.graphical.gibbs_kernels", "margin.graphical.score_kernels"),
@@ -37,7 +41,12 @@ BUNDLES = {
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
 #: compiled once more; the best is chosen at import.
-WIDE: dict[str, tuple[str, ...]] = {"cluster": ("v3", "v4"), "graphical": ("v3",), "reduction": ("v3", "v4")}
+WIDE: dict[str, tuple[str, ...]] = {
+    "boosting": ("v3", "v4"),
+    "cluster": ("v3", "v4"),
+    "graphical": ("v3",),
+    "reduction": ("v3", "v4"),
+}
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 

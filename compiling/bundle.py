@@ -19,6 +19,7 @@ NATIVE = {
     "math": "libc.math",
     "margin.core.atomic_kernels": "margin.core.atomics",
     "margin.core.blas_kernels": "margin.core.blas",
+    "margin.core.float_bits_kernels": "margin.core.float_bits",
 }
 
 Number = int | float
