@@ -30,11 +30,16 @@ BUNDLES = {
         *("margin.reduction.mesh_kernels", "margin.reduction.path_kernels"),
         *("margin.reduction.tsne_kernels", "margin.reduction.umap_kernels"),
     ],
+    "svm": [
+        *("margin.kernels.smo_kernels", "margin.kernels.small_pairs_kernels", "margin.kernels.column_kernels"),
+        *("margin.kernels.dual_descent_kernels", "margin.kernels.l1_squared_hinge_kernels"),
+        *("margin.kernels.crammer_singer_kernels", "margin.kernels.gaussian_process.radial_kernels"),
+    ],
     "vision": ["margin.vision.detection.segment_kernels", "margin.vision.detection.suppression_kernels"],
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
 #: compiled once more; the best is chosen at import.
-WIDE: dict[str, tuple[str, ...]] = {"cluster": ("v3", "v4"), "reduction": ("v3", "v4")}
+WIDE: dict[str, tuple[str, ...]] = dict.fromkeys(("cluster", "reduction", "svm"), ("v3", "v4"))
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 
