@@ -35,6 +35,7 @@ BUNDLES = {
         *("margin.kernels.dual_descent_kernels", "margin.kernels.l1_squared_hinge_kernels"),
         *("margin.kernels.crammer_singer_kernels", "margin.kernels.gaussian_process.radial_kernels"),
     ],
+    "transport": ["margin.foundations.transport.network_simplex_kernels"],
     "vision": ["margin.vision.detection.segment_kernels", "margin.vision.detection.suppression_kernels"],
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
