@@ -26,6 +26,7 @@ BUNDLES = {
     "bayes": ["margin.bayes.accumulate_kernels"],
     "cluster": ["margin.cluster.kmeans_kernels", "margin.cluster.plusplus_kernels"],
     "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "neighbors": ["margin.foundations.neighbors.scan_kernels", "margin.foundations.neighbors.tile_tree_kernels"],
     "reduction": [
         *("margin.reduction.mesh_kernels", "margin.reduction.path_kernels"),
         *("margin.reduction.tsne_kernels", "margin.reduction.umap_kernels"),
@@ -40,7 +41,7 @@ BUNDLES = {
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
 #: compiled once more; the best is chosen at import.
-WIDE: dict[str, tuple[str, ...]] = dict.fromkeys(("cluster", "reduction", "svm"), ("v3", "v4"))
+WIDE: dict[str, tuple[str, ...]] = dict.fromkeys(("cluster", "neighbors", "reduction", "svm"), ("v3", "v4"))
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 
