@@ -14,7 +14,7 @@ export OMP_WAIT_POLICY := passive
 # Array API checks of scikit-learn run only with this, and it must be set before SciPy is imported.
 test portable check: export SCIPY_ARRAY_API := 1
 
-.PHONY: help compare test test-debug portable verify bench fuzz check clean
+.PHONY: help compare test test-debug generated portable verify bench fuzz check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -44,6 +44,11 @@ test-debug: $(VENV)/.dev ## TESTS=path: tests of kernels with every index checke
 	$(COMPILE)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MARGIN_NUM_THREADS=2 \
 		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(or $(TESTS),tests/compiled)
+
+generated: $(VENV)/.dev ## write what is made from the code: the stub of the package, the references of commands and functions
+	$(BIN)/python -m margin.stub > build/stub.pyi && mv build/stub.pyi src/margin/__init__.pyi
+	$(BIN)/python -m margin.cli.reference > build/cli.md && mv build/cli.md docs/cli.md
+	$(BIN)/python -m margin.service.public_functions > build/functions.md && mv build/functions.md docs/functions.md
 
 verify: $(VENV)/.kernels ## SEEDS=5: run every statement of the notes, then the cited code beside independent implementations
 	$(BIN)/margin verify --built --seeds $(SEEDS)

@@ -25,6 +25,9 @@ from compiling.bundle import make_bundle
 BUNDLES = {
     "bayes": ["margin.bayes.accumulate_kernels"],
     "cluster": ["margin.cluster.kmeans_kernels", "margin.cluster.plusplus_kernels"],
+    "graphical": [
+        *("margin.graphical.chain_kernels", "margin.graphical.gibbs_kernels", "margin.graphical.score_kernels"),
+    ],
     "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
     "neighbors": ["margin.foundations.neighbors.scan_kernels", "margin.foundations.neighbors.tile_tree_kernels"],
     "reduction": [
@@ -41,7 +44,10 @@ BUNDLES = {
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
 #: compiled once more; the best is chosen at import.
-WIDE: dict[str, tuple[str, ...]] = dict.fromkeys(("cluster", "neighbors", "reduction", "svm"), ("v3", "v4"))
+WIDE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("cluster", "neighbors", "reduction", "svm"), ("v3", "v4")),
+    "graphical": ("v3",),
+}
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 

@@ -91,7 +91,7 @@ class _Bundle:
 
     def _define(self, numbers: dict[str, Number], module: str) -> None:
         for name, value in numbers.items():
-            if self.numbers.setdefault(name, value) != value:
+            if repr(self.numbers.setdefault(name, value)) != repr(value):
                 raise SystemExit(f"Kernels: {module} calls {value} {name}, which is {self.numbers[name]} elsewhere.")
 
     def _translated(self, node: ast.stmt) -> str:
@@ -183,7 +183,7 @@ def _constants(values: dict[str, Number]) -> Iterator[str]:
 
 def _written(value: Number) -> str:
     if isinstance(value, float):
-        return repr(value).replace("inf", "INFINITY")
+        return repr(value).replace("inf", "INFINITY").replace("nan", "NAN")
     return f"{int(value)}{'LL' if value < 2**63 else 'ULL'}"
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from margin.cluster import compiled_loops, kmeans_kernels, plusplus_kernels
 
-NAMES = ("Rows", "Waiting", "add_changes", "reassign_rows", "sum_clusters", "to_means")
+NAMES = ("RowState", "WaitingRows", "add_changes", "reassign_rows", "sum_clusters", "to_means")
 
 
 def passes(n, d, k):

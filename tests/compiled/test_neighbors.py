@@ -13,9 +13,7 @@ def outcomes(run, written):
         assert one.tobytes() == two.tobytes()
 
 
-@pytest.mark.parametrize(
-    "name, m", [("keep_in_list", 1), ("keep_in_list", 7), ("keep_in_heap", 5), ("keep_in_heap", 40)]
-)
+@pytest.mark.parametrize("way, m", [("list", 1), ("list", 7), ("heap", 5), ("heap", 40)])
 @pytest.mark.parametrize("n", [0, 64, 128])
 @pytest.mark.parametrize("few", [False, True])
 def test_keeping(way, m, n, few):

@@ -8,7 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from margin.cluster.block_sizes import BATCH, BLOCK, CHUNK_ROWS
-from margin.compiled.cluster import Rows, Waiting, add_changes, choose_far_rows, reassign_rows, sum_clusters, to_means
+from margin.compiled.cluster import (
+    RowState,
+    WaitingRows,
+    add_changes,
+    choose_far_rows,
+    reassign_rows,
+    sum_clusters,
+    to_means,
+)
 from margin.core.parallel import over_ranges
 from margin.core.threads import threads_for
 
@@ -32,13 +40,13 @@ def reassign(
     """See :func:`margin.cluster.kmeans_reference.reassign`."""
     chunks = -(-len(X) // CHUNK_ROWS)
     fell, changed = np.zeros(chunks), np.zeros(chunks, dtype=np.int64)
-    table = Rows(X, weights, offset, labels, upper, lower, came_from, fell, changed)
+    table = RowState(X, weights, offset, labels, upper, lower, came_from, fell, changed)
     k, d = centers.shape
 
     def part(first: int, last: int) -> None:
         integers = np.empty((2, BATCH), dtype=np.int64)
         batch, scores, smallest = np.empty((BATCH, d)), np.empty(k * BATCH), np.empty((2, BATCH))
-        waiting = Waiting(batch, scores, smallest, *integers, np.empty(k), np.empty((k, d)))
+        waiting = WaitingRows(batch, scores, smallest, *integers, np.empty(k), np.empty((k, d)))
         reassign_rows(first, last, table, centers, half_gap, moved, waiting)
 
     over_ranges(part, chunks, threads_for(X.size * k))

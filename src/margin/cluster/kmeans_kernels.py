@@ -96,8 +96,8 @@ def sum_clusters(
 def to_means(
     sums: ConstMatrix, totals: ConstVector, counts: ConstIntegers, centers: Matrix, moved: Vector, half_gap: Vector
 ) -> cython.void:
-    """Move ``centers`` to the means of their rows, in place. ``moved``, zeros before, and ``half_gap``, infinite before,
-    become the squares of how far each went and of the distance to the nearest other one."""
+    """Move ``centers`` to the means of their rows, in place. ``moved``, zeros before, and ``half_gap``, infinite
+    before, become the squares of how far each went and of the distance to the nearest other one."""
     k = centers.shape[0]
     d = centers.shape[1]
     for c in range(k):
@@ -114,7 +114,7 @@ def to_means(
 
 
 @cython.cclass
-class Rows:
+class RowState:
     """The rows of a table, what is known of each, and what passes over them leave behind."""
 
     X: ConstMatrix
@@ -151,7 +151,7 @@ class Rows:
 
 
 @cython.cclass
-class Waiting:
+class WaitingRows:
     """Rows that wait for their distances to all centers, and memory of one thread for these."""
 
     batch: Matrix  # (BATCH, d), relative to the offset
@@ -185,11 +185,11 @@ class Waiting:
 def reassign_rows(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
-    table: Rows,
+    table: RowState,
     centers: Matrix,
     half_gap: ConstVector,
     moved: ConstVector,
-    waiting: Waiting,
+    waiting: WaitingRows,
 ) -> cython.void:
     """Give the rows of the chunks ``first`` to ``last`` to their nearest centers; see
     :func:`margin.cluster.kmeans_reference.reassign`."""
@@ -214,14 +214,14 @@ def reassign_rows(
 @inner
 def _reassign_chunk(
     chunk: cython.Py_ssize_t,
-    table: Rows,
+    table: RowState,
     centers: Matrix,
     half_gap: ConstVector,
     moved: ConstVector,
     top: cython.Py_ssize_t,
     second: cython.double,
     largest: cython.double,
-    waiting: Waiting,
+    waiting: WaitingRows,
 ) -> cython.void:
     count: cython.Py_ssize_t = 0
     u: cython.double
@@ -258,10 +258,10 @@ def _reassign_chunk(
 def _settle(
     chunk: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
-    table: Rows,
+    table: RowState,
     centers: Matrix,
     largest: cython.double,
-    waiting: Waiting,
+    waiting: WaitingRows,
 ) -> cython.void:
     """What follows for the waiting rows, whose nearest and second nearest centers are known."""
     other: cython.double

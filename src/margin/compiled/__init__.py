@@ -4,8 +4,8 @@ Each module here is made of ``*_kernels.py`` files, which stand beside the model
 them). These files are Python: imported as they are, they do the same slowly, and the tests hold both to the same bits.
 
 Where wider vectors pay, a module exists once more for processors of the levels x86-64-v3 (AVX2) or v4 (AVX-512), and
-gives the same bits there. ``MARGIN_KERNELS=baseline`` or ``v3`` goes no higher than that; ``MARGIN_KERNELS=debug`` takes
-the modules with checked bounds.
+gives the same bits there. ``MARGIN_KERNELS=baseline`` or ``v3`` goes no higher than that; ``MARGIN_KERNELS=debug``
+takes the modules with checked bounds.
 """
 
 from __future__ import annotations

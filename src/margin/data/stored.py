@@ -7,14 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import ArrayOf, Count, DictOf, Form, ListOf, OneOf, Real, Sizes, Stored, StringOf, Violation
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    DictOf,
+    Form,
+    ListOf,
+    OneOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    Violation,
+    sometimes,
+)
 from margin.data.coercion import SPELLINGS
 from margin.data.date_parts import PARTS
 from margin.data.kinds import KINDS
 
 __all__ = ["FORMS"]
 
-OUTPUT: dict[str, Stored] = {"_sklearn_output_config": DictOf(StringOf(), StringOf())}
+OUTPUT: dict[str, Stored] = {"_sklearn_output_config": sometimes(DictOf(StringOf(), StringOf()))}
 
 
 def _kinds_are_known(model: Mapping[str, Any], _: Sizes) -> None:
@@ -39,6 +52,11 @@ def _one_weight_per_term(model: Mapping[str, Any], _: Sizes) -> None:
 def _dates_are_there(model: Mapping[str, Any], _: Sizes) -> None:
     if "first_" in model and np.isnat(model["first_"]).any():
         raise Violation("first_ must hold dates")
+
+
+def _range_is_one(model: Mapping[str, Any], _: Sizes) -> None:
+    if model.get("lowest_", 0.0) > model.get("highest_", 0.0):
+        raise Violation("lowest_ must be at most highest_")
 
 
 def _centers_and_scales(model: Mapping[str, Any], _: Sizes) -> None:
@@ -74,6 +92,7 @@ FORMS: Mapping[str, Form] = {
         [_dates_are_there],
     ),
     "JoinedTexts": Form({**OUTPUT}),
+    "LogTarget": Form({**OUTPUT, "lowest_": Real(), "highest_": Real()}, [_range_is_one]),
     "TfidfColumns": Form(
         {
             **OUTPUT,

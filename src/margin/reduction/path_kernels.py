@@ -101,8 +101,8 @@ def dijkstra(
 ) -> cython.void:
     """Shortest distances from ``sources`` (m,) to all vertices, into ``out`` (m, n); infinite where there is no path.
 
-    Sources ``low`` to ``high`` are computed. The graph is in compressed rows: the edges of vertex i are ``starts[i]`` to
-    ``starts[i + 1]``. ``heap`` and ``position`` (n,) are scratch.
+    Sources ``low`` to ``high`` are computed. The graph is in compressed rows: the edges of vertex i are ``starts[i]``
+    to ``starts[i + 1]``. ``heap`` and ``position`` (n,) are scratch.
     """
     for s in range(low, high):
         _from_source(sources[s], starts, neighbors, lengths, heap, position, out[s])

@@ -9,7 +9,7 @@ from margin.service.sources import Source
 if TYPE_CHECKING:
     from margin.data import Profile
 
-__all__ = ["behind", "on_standard_target", "preparation"]
+__all__ = ["behind", "on_log_target", "on_standard_target", "preparation"]
 
 
 # How the columns of a table become what a catalog entry ``takes``.
@@ -54,3 +54,12 @@ def on_standard_target(model: Any) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     return TransformedTargetRegressor(model, transformer=StandardScaler())
+
+
+def on_log_target(model: Any) -> Any:
+    """The regressor, taught the logarithm of a positive target, predicting the target itself."""
+    from sklearn.compose import TransformedTargetRegressor
+
+    from margin.data.log_target import LogTarget
+
+    return TransformedTargetRegressor(model, transformer=LogTarget())
