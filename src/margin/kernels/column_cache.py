@@ -60,7 +60,7 @@ class ColumnCache:
 
     def combine(self, slots: Indices, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sum of columns with coefficients, for every active row."""
-        from margin.kernels.column_kernels import combine_lines
+        from margin.compiled.svm import combine_lines
 
         total = np.zeros(len(self.rows))
         map_row_chunks(
@@ -72,7 +72,7 @@ class ColumnCache:
 
     def shrink(self, kept: NDArray[np.bool_]) -> None:
         """Only the ``kept`` ones of the rows stay active; columns are compacted where they are."""
-        from margin.kernels.column_kernels import compact_lines
+        from margin.compiled.svm import compact_lines
 
         rows, where = self.rows[kept], np.flatnonzero(kept)
         active = np.zeros(len(self.slot_of), dtype=bool)

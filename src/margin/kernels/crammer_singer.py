@@ -115,8 +115,8 @@ class CrammerSinger:
         )
 
     def _sweep(self) -> None:
-        from margin.kernels.crammer_singer_kernels import sweep
+        from margin.compiled.svm import sweep_rows
 
         order, k = self.rng.permutation(len(self.codes)), len(self.classes)
-        parts = self.X.data, self.X.indices.astype(np.int64), self.X.indptr.astype(np.int64)
-        sweep(*parts, order, self.codes, self.bounds, self.squares, self.W, self.alpha, np.empty(k), np.empty(k))
+        rows = self.X.data, self.X.indices, self.X.indptr, order, self.codes, self.bounds, self.squares
+        sweep_rows(*rows, self.W, self.alpha, np.empty(k), np.empty(k))

@@ -196,7 +196,7 @@ class DualProblem:
         return self.active if self.removed else slice(None)
 
     def _solve_everything(self) -> None:
-        from margin.kernels.smo_kernels import solve_pairs
+        from margin.compiled.svm import solve_pairs
 
         if self.matrix is None:
             self.matrix = full_matrix(self.columns)
@@ -240,7 +240,7 @@ class DualProblem:
         return np.searchsorted(self.active, variables) if self.removed else variables
 
     def _solve_working_set(self) -> None:
-        from margin.kernels.smo_kernels import solve_pairs
+        from margin.compiled.svm import solve_pairs
 
         members = self.working_set.members
         store = self._open_cache() if self.cache is None else self.cache

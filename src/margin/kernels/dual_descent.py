@@ -75,10 +75,10 @@ class DualDescent:
 
     def step(self) -> Floats:
         """Some passes; returns (w, b), or w if there is no intercept."""
-        from margin.kernels.dual_descent_kernels import dual_pass
+        from margin.compiled.svm import dual_pass
 
         X, limit = self.X, np.inf
-        settled = np.zeros(len(self.y), dtype=bool)
+        settled = np.zeros(len(self.y), dtype=np.uint8)
         for _ in range(PASSES):
             order = np.random.default_rng([self.seed, self.passes]).permutation(len(self.y))
             rows = (X.data, X.indices, X.indptr, order, self.y, self.inverse, self.curvature, self.constant)
