@@ -14,7 +14,7 @@ export OMP_WAIT_POLICY := passive
 # Array API checks of scikit-learn run only with this, and it must be set before SciPy is imported.
 test portable check: export SCIPY_ARRAY_API := 1
 
-.PHONY: help compare test test-debug portable verify bench fuzz check clean
+.PHONY: help compare test test-debug generated portable verify bench fuzz check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,6 +45,11 @@ test-debug: $(VENV)/.dev ## TESTS=path: tests of kernels with every index checke
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MARGIN_NUM_THREADS=2 \
 		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(or $(TESTS),tests/compiled)
 
+generated: $(VENV)/.dev ## write what is made from the code: the stub of the package, the references of commands and functions
+	$(BIN)/python -m margin.stub > build/stub.pyi && mv build/stub.pyi src/margin/__init__.pyi
+	$(BIN)/python -m margin.cli.reference > build/cli.md && mv build/cli.md docs/cli.md
+	$(BIN)/python -m margin.service.public_functions > build/functions.md && mv build/functions.md docs/functions.md
+
 verify: $(VENV)/.kernels ## SEEDS=5: run every statement of the notes, then the cited code beside independent implementations
 	$(BIN)/margin verify --built --seeds $(SEEDS)
 	$(BIN)/python -m tests.oracles --seeds $(SEEDS)
@@ -74,7 +79,7 @@ KERNELS := setup.py $(shell find src -name '*_kernels.py' -o -name 'kernel_types
 COMPILE = $(BIN)/python setup.py --quiet build_ext --inplace
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) 'setuptools>=77' 'cython>=3.1'
+	$(PIP) 'setuptools>=77' 'cython>=3.1' 'scipy>=1.14'
 	@echo "compiling the kernels, once"
 	$(PIP) --no-build-isolation -e .
 	touch $@

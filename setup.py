@@ -23,16 +23,41 @@ from compiling.bundle import make_bundle
 
 #: What is compiled into one module. Files that these import are found by themselves.
 BUNDLES = {
-    "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "bayes": ["margin.bayes.accumulate_kernels"],
+    "boosting": [
+        *("margin.trees.boosting.round_kernels", "margin.trees.boosting.leaf_kernels"),
+        "margin.trees.boosting.prediction_kernels",
+    ],
     "cart": [
         "margin.trees.cart.growing_kernels",
-        "margin.trees.cart.walking_kernels",
-        "margin.trees.cart.keyed_kernels",
+        *("margin.trees.cart.walking_kernels", "margin.trees.cart.keyed_kernels"),
     ],
+    "cluster": ["margin.cluster.kmeans_kernels", "margin.cluster.plusplus_kernels"],
+    "graphical": [
+        *("margin.graphical.chain_kernels", "margin.graphical.gibbs_kernels", "margin.graphical.score_kernels"),
+    ],
+    "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "neighbors": ["margin.foundations.neighbors.scan_kernels", "margin.foundations.neighbors.tile_tree_kernels"],
+    "reduction": [
+        *("margin.reduction.mesh_kernels", "margin.reduction.path_kernels"),
+        *("margin.reduction.tsne_kernels", "margin.reduction.umap_kernels"),
+    ],
+    "svm": [
+        *("margin.kernels.smo_kernels", "margin.kernels.small_pairs_kernels", "margin.kernels.column_kernels"),
+        *("margin.kernels.dual_descent_kernels", "margin.kernels.l1_squared_hinge_kernels"),
+        *("margin.kernels.crammer_singer_kernels", "margin.kernels.gaussian_process.radial_kernels"),
+    ],
+    "transport": ["margin.foundations.transport.network_simplex_kernels"],
     "trees": ["margin.trees.binning_kernels", "margin.trees.shap_kernels"],
+    "vision": ["margin.vision.detection.segment_kernels", "margin.vision.detection.suppression_kernels"],
 }
-#: Bundles that gain more than a tenth from wider vectors, to the same bits: compiled once more and chosen at import.
-WIDE: set[str] = set()
+#: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
+#: compiled once more; the best is chosen at import.
+WIDE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("boosting", "cluster", "neighbors", "reduction", "svm"), ("v3", "v4")),
+    "cart": ("v3",),
+    "graphical": ("v3",),
+}
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 
@@ -73,7 +98,8 @@ def variants() -> dict[str, list[str]]:
         return {"debug": ["/Od"] if IS_WINDOWS else ["-O1", "-g"]}
     if IS_WINDOWS or not IS_X86:
         return {"baseline": []}
-    return {"baseline": ["-march=x86-64-v2"], "v3": ["-march=x86-64-v3"]}
+    wide = ["-march=x86-64-v4", "-mprefer-vector-width=512"]
+    return {"baseline": ["-march=x86-64-v2"], "v3": ["-march=x86-64-v3"], "v4": wide}
 
 
 def extensions() -> list[Extension]:
@@ -95,7 +121,7 @@ def extensions() -> list[Extension]:
         )
         for variant, more in variants().items()
         for name in files
-        if variant != "v3" or name in WIDE
+        if variant in ("baseline", "debug", *WIDE.get(name, ()))
     ]
 
 

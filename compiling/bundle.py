@@ -15,7 +15,12 @@ from pathlib import Path
 __all__ = ["NATIVE", "make_bundle"]
 
 #: Modules whose functions stand for those of C, by the name under which Cython has them.
-NATIVE = {"math": "libc.math", "margin.core.atomic_kernels": "margin.core.atomics"}
+NATIVE = {
+    "math": "libc.math",
+    "margin.core.atomic_kernels": "margin.core.atomics",
+    "margin.core.blas_kernels": "margin.core.blas",
+    "margin.core.float_bits_kernels": "margin.core.float_bits",
+}
 
 Number = int | float
 
@@ -87,11 +92,11 @@ class _Bundle:
 
     def _define(self, numbers: dict[str, Number], module: str) -> None:
         for name, value in numbers.items():
-            if self.numbers.setdefault(name, value) != value:
+            if repr(self.numbers.setdefault(name, value)) != repr(value):
                 raise SystemExit(f"Kernels: {module} calls {value} {name}, which is {self.numbers[name]} elsewhere.")
 
     def _translated(self, node: ast.stmt) -> str:
-        node = _InC(self.arrays, self.kernels).visit(node)
+        node = _InC(self.arrays, self.kernels, self.numbers).visit(node)
         if _is_marked(node, "inner"):
             return self._in_c(node, node.name)
         if _is_marked(node, "kernel"):
@@ -106,15 +111,25 @@ class _Bundle:
 
 
 class _InC(ast.NodeTransformer):
-    """Calls between kernels stay in C, and names of array types are replaced by what they stand for."""
+    """Calls between kernels stay in C; names of array types, and of lengths of C's own arrays, are spelled out."""
 
-    def __init__(self, arrays: dict[str, ast.expr], kernels: set[str]):
-        self.arrays, self.kernels = arrays, kernels
+    def __init__(self, arrays: dict[str, ast.expr], kernels: set[str], numbers: dict[str, Number]):
+        self.arrays, self.kernels, self.numbers = arrays, kernels, numbers
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.slice, ast.Name) and ast.unparse(node.value).startswith("cython."):
+            node.slice = ast.Constant(self.numbers[node.slice.id])
+        return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load) and node.id in self.arrays:
             return self.arrays[node.id]
-        return ast.Name(f"c_{node.id}", node.ctx) if node.id in self.kernels else node
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id in self.kernels:
+            node.func = ast.Name(f"c_{node.func.id}", ast.Load())
+        return self.generic_visit(node)  # type: ignore[return-value]
 
 
 def _from_python(node: ast.FunctionDef) -> str:
@@ -164,13 +179,19 @@ def _constants(values: dict[str, Number]) -> Iterator[str]:
             yield f"    #define MARGIN_{name} ({_written(value)})"
         yield '    """'
         for name, value in values.items():
-            yield f'    const {"double" if isinstance(value, float) else "long long"} {name} "MARGIN_{name}"'
+            yield f'    const {_type(value)} {name} "MARGIN_{name}"'
 
 
 def _written(value: Number) -> str:
     if isinstance(value, float):
-        return repr(value).replace("inf", "INFINITY")
-    return f"{int(value)}LL"
+        return repr(value).replace("inf", "INFINITY").replace("nan", "NAN")
+    return f"{int(value)}{'LL' if value < 2**63 else 'ULL'}"
+
+
+def _type(value: Number) -> str:
+    if isinstance(value, float):
+        return "double"
+    return "long long" if value < 2**63 else "unsigned long long"
 
 
 def _is_kernels(module: str) -> bool:

@@ -1,7 +1,7 @@
 """Margin: every method of five sets of machine-learning notes under one scikit-learn-compatible API.
 
-Importing this package is cheap. The names below, and every estimator of the catalog by its class name, are
-resolved when they are first used, so torch, Numba and scikit-learn are loaded only by what needs them.
+Importing this package is cheap. The names below, every estimator of the catalog by its class name and every package are
+resolved when they are first used, so torch and scikit-learn are loaded only by what needs them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,19 @@ from margin import catalog
 
 __version__ = "0.1.0"
 
+__all__ = [
+    *sorted(catalog.FUNCTIONS),
+    *sorted(entry.class_name for entry in catalog.ENTRIES),
+    *catalog.PACKAGES,
+]
+
 
 def __getattr__(name: str) -> Any:
     if name in catalog.FUNCTIONS:
         return getattr(importlib.import_module(catalog.FUNCTIONS[name]), name)
-    if name[:1].isupper():  # a class; lower-case names are submodules, which the import system finds itself
+    if name in catalog.PACKAGES:
+        return importlib.import_module(f"margin.{name}")
+    if name[:1].isupper():
         for entry in catalog.ENTRIES:
             if entry.class_name == name:
                 return catalog.class_of(entry.name)
@@ -25,4 +33,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *catalog.FUNCTIONS, *(entry.class_name for entry in catalog.ENTRIES)])
+    return sorted([*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"])

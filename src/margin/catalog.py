@@ -12,7 +12,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-__all__ = ["ENTRIES", "FUNCTIONS", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+__all__ = [
+    "ENTRIES",
+    "FUNCTIONS",
+    "PACKAGES",
+    "PARTS",
+    "PUBLIC_FUNCTIONS",
+    "Entry",
+    "class_of",
+    "create",
+    "entry",
+    "name_of",
+    "registry",
+]
 
 
 @dataclass(frozen=True)
@@ -291,6 +303,77 @@ FUNCTIONS: Mapping[str, str] = {
     "search_space": "margin.core.parameters",
 }
 
+#: The packages that a user would name, as attributes of ``margin``.
+PACKAGES = (
+    *("foundations", "optimize", "metrics", "data"),
+    *("linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical"),
+    *("neural", "text", "generative", "vision", "representation", "graphs", "physics", "meta", "forecasting"),
+    *("selection", "interpretation", "report", "notes"),
+)
+
+# Functions and classes that a user imports from a package beside its estimators; docs/functions.md says what each does.
+PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "margin.data": (
+        *("read", "load", "names", "profile", "detect_task", "preprocessor", "from_pandas", "from_arrow"),
+        *("read_image", "read_image_folder", "read_lines", "read_text", "quantile_bins"),
+        *("hold_out", "random_split", "stratified_split", "group_split", "time_split", "three_way_split"),
+        *("random_folds", "stratified_folds", "group_folds", "time_folds"),
+    ),
+    "margin.data.cards": ("dataset_info",),
+    "margin.data.image_sets": ("load_cifar10", "preprocess_imagenet"),
+    "margin.data.labeled_images": ("load_cifar100", "load_lsun", "read_captioned_images"),
+    "margin.data.meshes": ("read_mesh", "render"),
+    "margin.metrics": (
+        *("evaluate", "metric", "metrics_of", "accuracy", "balanced_accuracy", "top_k_accuracy", "precision", "recall"),
+        *("sensitivity", "specificity", "negative_predictive_value", "f1", "fbeta", "matthews", "cohen_kappa"),
+        *("confusion_matrix", "roc_curve", "roc_auc", "recall_at_fpr", "precision_recall_curve", "average_precision"),
+        *("cumulative_gains", "threshold_sweep", "best_threshold", "cost_at_threshold", "brier", "log_loss"),
+        *("calibration_bins", "expected_calibration_error", "mae", "mse", "rmse", "rmsle", "mape", "max_error"),
+        *("median_absolute_error", "pinball", "r2", "adjusted_r2", "explained_variance", "squared_correlation"),
+        *("mcfadden_r2", "mean_log_likelihood", "bits_per_dimension", "perplexity", "inertia", "silhouette"),
+        *("silhouette_samples", "calinski_harabasz", "davies_bouldin", "adjusted_rand", "homogeneity", "completeness"),
+        *("v_measure", "normalized_mutual_information", "dice", "iou", "jaccard", "box_iou", "hausdorff"),
+    ),
+    "margin.linear": ("lasso_path", "elastic_net_path", "draw_path", "least_squares", "nonlinear_least_squares"),
+    "margin.trees": ("explain",),
+    "margin.neighbors": ("nearest", "radius_neighbors", "distance_matrix"),
+    "margin.reduction": (
+        *("principal_components", "correspondence_analysis", "intrinsic_dimensions", "stress"),
+        *("knn_graph", "epsilon_graph", "shortest_paths"),
+    ),
+    "margin.selection": (
+        *("train_test_split", "repeated_folds", "cross_validate", "nested_cross_validate", "learning_curve"),
+        *("bias_variance", "diagnose", "corrected_interval", "corrected_paired_test", "HeldOut"),
+    ),
+    "margin.graphical.hidden_markov": ("HiddenMarkovModel", "baum_welch"),
+    "margin.graphical.crf": ("LinearChainCRF",),
+    "margin.graphical.fields": ("MarkovRandomField", "ising_grid"),
+    "margin.graphical.mcmc": ("metropolis", "effective_sample_size"),
+    "margin.graphical.variational": ("fit_variational",),
+    "margin.graphical.bif": ("read_bif", "write_bif"),
+    "margin.graphs.readers": ("load_citations", "load_graphs"),
+    "margin.interpretation": ("permutation_importance", "partial_dependence", "individual_curves", "shapley_values"),
+    "margin.interpretation.networks": ("attribute_inputs",),
+    "margin.neural": ("augment", "load_transformers", "save_transformers"),
+    "margin.representation": ("pretrain", "local_metric", "geodesic_curve", "curve_length"),
+    "margin.meta": ("fine_tune", "pretrain_then_finetune", "transfer_curve", "domain_adapt"),
+    "margin.meta.similarity": ("one_shot_classify",),
+    "margin.generative.diffusion.latent": ("LatentDiffusion",),
+    "margin.generative.gan.translation": ("PairTranslation", "CycleTranslation"),
+    "margin.generative.latent_space": ("interpolate", "attribute_direction"),
+    "margin.text.synsets": ("synsets", "class_hierarchy", "path_similarity"),
+    "margin.vision.features": ("hog", "sift", "surf", "match_descriptors", "low_pass", "high_pass", "morph"),
+    "margin.vision.detection": ("mean_average_precision", "coco_map", "non_maximum_suppression", "selective_search"),
+    "margin.vision.detection.localization": ("fit_localizer", "localize"),
+    "margin.vision.segmentation": ("pixel_accuracy", "mean_iou", "class_iou", "class_dice", "class_hausdorff"),
+    "margin.physics": (
+        *("solve_ode", "solve_stiff", "euler", "midpoint", "rk4", "dormand_prince"),
+        *("integral_curve", "linear_system"),
+    ),
+    "margin.physics.pde": ("solve_poisson", "solve_heat", "solve_wave"),
+    "margin.physics.coordinates": ("CoordinateNetwork", "recover_from_laplacian"),
+}
+
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
 PARTS: Mapping[str, str] = {
     "sklearn/pipeline": "sklearn.pipeline.Pipeline",
@@ -306,14 +389,19 @@ PARTS: Mapping[str, str] = {
     # Steps of our own that read and encode the columns of a table.
     "margin/column-reader": "margin.data.column_reader.ColumnReader",
     "margin/category-columns": "margin.data.category_columns.CategoryColumns",
+    "margin/standard-columns": "margin.data.standard_columns.StandardColumns",
     "margin/date-parts": "margin.data.date_parts.DateParts",
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     "margin/joined-texts": "margin.data.joined_texts.JoinedTexts",
+    # The scale on which a skewed target is learned.
+    "margin/log-target": "margin.data.log_target.LogTarget",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Leaders of a comparison put together.
     "margin/blend-classifier": "margin.selection.ensembles.BlendClassifier",
     "margin/blend-regressor": "margin.selection.ensembles.BlendRegressor",
+    # What a comparison puts around a regressor.
+    "margin/bounded-pipeline": "margin.selection.bounded.BoundedPipeline",
     # Kernels that models take as a parameter.
     "margin/linear-kernel": "margin.kernels.LinearKernel",
     "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",
@@ -334,6 +422,72 @@ PARTS: Mapping[str, str] = {
     "margin/dot-product-kernel": "margin.kernels.DotProduct",
     "margin/rational-quadratic-kernel": "margin.kernels.RationalQuadratic",
     "margin/exp-sine-squared-kernel": "margin.kernels.ExpSineSquared",
+    # Losses, activations, initializers, normalizations and regularizers that networks take as a parameter.
+    "margin/squared-error": "margin.neural.losses.SquaredError",
+    "margin/absolute-error": "margin.neural.losses.AbsoluteError",
+    "margin/huber": "margin.neural.losses.Huber",
+    "margin/pinball": "margin.neural.losses.Pinball",
+    "margin/poisson-deviance": "margin.neural.losses.PoissonDeviance",
+    "margin/normal-likelihood": "margin.neural.losses.NormalLikelihood",
+    "margin/laplace-likelihood": "margin.neural.losses.LaplaceLikelihood",
+    "margin/cross-entropy": "margin.neural.losses.CrossEntropy",
+    "margin/margin-loss": "margin.neural.losses.MarginLoss",
+    "margin/relu": "margin.neural.activations.ReLU",
+    "margin/leaky-relu": "margin.neural.activations.LeakyReLU",
+    "margin/elu": "margin.neural.activations.ELU",
+    "margin/gelu": "margin.neural.activations.GELU",
+    "margin/tanh-gelu": "margin.neural.activations.TanhGELU",
+    "margin/silu": "margin.neural.activations.SiLU",
+    "margin/mish": "margin.neural.activations.Mish",
+    "margin/softplus": "margin.neural.activations.Softplus",
+    "margin/squared-rectifier": "margin.neural.activations.SquaredRectifier",
+    "margin/tanh": "margin.neural.activations.Tanh",
+    "margin/sigmoid": "margin.neural.activations.Sigmoid",
+    "margin/linear-unit": "margin.neural.activations.LinearUnit",
+    "margin/heaviside": "margin.neural.activations.Heaviside",
+    "margin/sinusoid": "margin.neural.activations.Sinusoid",
+    "margin/gaussian-bump": "margin.neural.activations.GaussianBump",
+    "margin/maxout-units": "margin.neural.activations.MaxoutUnits",
+    "margin/he-initializer": "margin.neural.initialize.HeInitializer",
+    "margin/xavier-initializer": "margin.neural.initialize.XavierInitializer",
+    "margin/lecun-initializer": "margin.neural.initialize.LeCunInitializer",
+    "margin/orthogonal-initializer": "margin.neural.initialize.OrthogonalInitializer",
+    "margin/normal-initializer": "margin.neural.initialize.NormalInitializer",
+    "margin/zeros-initializer": "margin.neural.initialize.ZerosInitializer",
+    "margin/batch-normalization": "margin.neural.normalization.BatchNormalization",
+    "margin/layer-normalization": "margin.neural.normalization.LayerNormalization",
+    "margin/rms-normalization": "margin.neural.normalization.RMSNormalization",
+    "margin/group-normalization": "margin.neural.normalization.GroupNormalization",
+    "margin/instance-normalization": "margin.neural.normalization.InstanceNormalization",
+    "margin/l1-regularizer": "margin.neural.regularizers.L1",
+    "margin/elastic-penalty": "margin.neural.regularizers.ElasticPenalty",
+    "margin/max-norm": "margin.neural.regularizers.MaxNorm",
+    # Update rules and schedules that networks take as a parameter.
+    "margin/gradient-descent-rule": "margin.optimize.rules.Descent",
+    "margin/momentum-rule": "margin.optimize.rules.Momentum",
+    "margin/nesterov-rule": "margin.optimize.rules.Nesterov",
+    "margin/adagrad-rule": "margin.optimize.rules.AdaGrad",
+    "margin/rmsprop-rule": "margin.optimize.rules.RMSProp",
+    "margin/adadelta-rule": "margin.optimize.rules.AdaDelta",
+    "margin/adam-rule": "margin.optimize.rules.Adam",
+    "margin/adamw-rule": "margin.optimize.rules.AdamW",
+    "margin/adamax-rule": "margin.optimize.rules.AdaMax",
+    "margin/nadam-rule": "margin.optimize.rules.NAdam",
+    "margin/amsgrad-rule": "margin.optimize.rules.AMSGrad",
+    "margin/lion-rule": "margin.optimize.rules.Lion",
+    "margin/muon-rule": "margin.optimize.rules.Muon",
+    "margin/constant-schedule": "margin.optimize.rate_schedules.Constant",
+    "margin/cosine-schedule": "margin.optimize.rate_schedules.Cosine",
+    "margin/cosine-restarts-schedule": "margin.optimize.rate_schedules.CosineRestarts",
+    "margin/cyclical-schedule": "margin.optimize.rate_schedules.Cyclical",
+    "margin/exponential-decay-schedule": "margin.optimize.rate_schedules.ExponentialDecay",
+    "margin/inverse-power-schedule": "margin.optimize.rate_schedules.InversePower",
+    "margin/inverse-time-schedule": "margin.optimize.rate_schedules.InverseTime",
+    "margin/linear-decay-schedule": "margin.optimize.rate_schedules.LinearDecay",
+    "margin/one-cycle-schedule": "margin.optimize.rate_schedules.OneCycle",
+    "margin/plateau-schedule": "margin.optimize.rate_schedules.Plateau",
+    "margin/step-decay-schedule": "margin.optimize.rate_schedules.StepDecay",
+    "margin/warm-up-schedule": "margin.optimize.rate_schedules.WarmUp",
 }
 
 

@@ -12,7 +12,6 @@ from sklearn import naive_bayes as theirs
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from margin.bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
-from margin.bayes import accumulate_reference as reference
 from margin.bayes.counting import bernoulli_log_likelihood, smoothed_log_probabilities
 from margin.bayes.gaussian import gaussian_log_likelihood
 from margin.bayes.statistics import ClassMoments, pooled_variance
@@ -122,26 +121,6 @@ def test_moments_are_those_of_all_rows_however_they_come(seed, offset):
     np.testing.assert_allclose(pooled_variance(moments), np.average((X - center) ** 2, axis=0, weights=w), rtol=1e-7)
 
 
-def test_kernels_equal_their_twins():
-    from margin.bayes import accumulate_kernels as kernels
-
-    rng = np.random.default_rng(0)
-    X, codes, w = rng.lognormal(size=(200, 9)), rng.integers(4, size=200), rng.uniform(size=200)
-    w[::7] = 0
-    found = []
-    for loops in (reference, kernels):
-        moments, sums = ClassMoments.empty(4, 9), np.zeros((4, 9))
-        loops.add_deviations(X, codes, w, moments.weight, moments.mean, moments.scatter)
-        loops.add_rows(X, codes, w, sums)
-        sparse = sp.random_array((200, 9), density=0.3, format="csr", rng=1)
-        sparse_sums = np.zeros((4, 9))
-        loops.add_sparse_rows(sparse.data, sparse.indices, sparse.indptr, codes, w, sparse_sums)
-        np.testing.assert_allclose(sparse_sums, np.stack([w[codes == c] @ sparse[codes == c] for c in range(4)]))
-        found.append((moments.weight, moments.mean, moments.scatter, sums, sparse_sums))
-    for a, b in zip(*found):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_likelihoods_by_definition():
     rng = np.random.default_rng(0)
     X, mean, variance = rng.normal(size=(8, 3)), rng.normal(size=(2, 3)), rng.uniform(0.5, 2, (2, 3))
@@ -249,19 +228,6 @@ def test_without_smoothing_what_was_never_seen_is_impossible():
     model = MultinomialNB(alpha=0.0).fit([[2, 0], [1, 1]], [0, 1])
     assert np.isneginf(model.feature_log_prob_[0, 1])
     np.testing.assert_allclose(model.predict_proba([[0, 1], [1, 0]]), [[0, 1], [2 / 3, 1 / 3]])
-
-
-def test_compiled_and_plain_sums_have_the_same_bits(monkeypatch):
-    from margin.bayes import GaussianNB, accumulate_kernels, accumulate_reference, statistics
-
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
-    fits = []
-    for loops in (accumulate_kernels, accumulate_reference):
-        monkeypatch.setattr(statistics, "_loops", lambda rows, loops=loops: loops)
-        fits.append(GaussianNB().fit(X, y))
-    np.testing.assert_array_equal(fits[0].theta_, fits[1].theta_)
-    np.testing.assert_array_equal(fits[0].scatter_, fits[1].scatter_)
 
 
 @pytest.mark.parametrize("model", [MultinomialNB, BernoulliNB, CategoricalNB])

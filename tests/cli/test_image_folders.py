@@ -8,6 +8,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from margin.cli import app
+from margin.metrics import metric
 from margin.service.comparison.candidates import candidates_for
 from margin.service.comparison.data import open_data
 from margin.service.comparison.request import ComparisonRequest
@@ -54,13 +55,15 @@ def test_fit_and_predict_a_folder(photos, tmp_path):
 
 def test_models_of_images_are_compared_on_images_only(photos):
     request = ComparisonRequest()
-    with_images, _ = candidates_for(open_data(str(photos), None, request), request)
-    without, _ = candidates_for(open_data("iris", None, request), request)
+    with_images, _ = candidates_for(open_data(str(photos), None, request), request, metric("accuracy"))
+    without, _ = candidates_for(open_data("iris", None, request), request, metric("accuracy"))
     names = {candidate.name for candidate in with_images} - {candidate.name for candidate in without}
     on_pixels = {name for name in names if not name.startswith(("hog-", "visual-words-"))}
     assert on_pixels == {"cnn-classifier", "vision-transformer"}
     with pytest.raises(BadRequest, match=r"cnn-classifier is not a model for classification on a table"):
-        candidates_for(open_data("iris", None, request), ComparisonRequest(models=["cnn-classifier"]))
+        candidates_for(
+            open_data("iris", None, request), ComparisonRequest(models=["cnn-classifier"]), metric("accuracy")
+        )
 
 
 @pytest.fixture(scope="module")

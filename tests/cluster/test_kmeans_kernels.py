@@ -13,9 +13,9 @@ from margin.cluster.plusplus import draw_rows, far_rows, plusplus, random_rows
 
 @pytest.fixture(scope="module")
 def kernels():
-    from margin.cluster import kmeans_kernels
+    from margin.cluster import compiled_loops
 
-    return kmeans_kernels
+    return compiled_loops
 
 
 def problem(n=9000, d=7, k=13, seed=0):
@@ -79,21 +79,21 @@ def test_centers_move_to_the_means_of_their_rows(kernels):
 
 @pytest.mark.parametrize(("n", "d"), [(640, 4), (1001, 7), (50, 1)])
 def test_compiled_seeds_are_those_of_the_definition(n, d):
-    from margin.cluster import plusplus_kernels
+    from margin.cluster import compiled_loops
 
     X, weights, offset, _ = problem(n, d)
     rng = np.random.default_rng(4)
     arguments = X, weights, offset, rng.permutation(n), 3, rng.random((12, 4))
-    np.testing.assert_array_equal(plusplus_kernels.far_rows(*arguments), far_rows(*arguments))
+    np.testing.assert_array_equal(compiled_loops.far_rows(*arguments), far_rows(*arguments))
 
 
 def test_compiled_seeds_of_rows_that_are_all_alike():
-    from margin.cluster import plusplus_kernels
+    from margin.cluster import compiled_loops
 
     order, uniform = np.random.default_rng(0).permutation(70), np.random.default_rng(1).random((5, 3))
     arguments = np.ones((70, 2)), np.ones(70), np.ones(2), order, 2, uniform
     np.testing.assert_array_equal(far_rows(*arguments), order[[2, *(uniform[:, 0] * 70).astype(int)]])
-    np.testing.assert_array_equal(plusplus_kernels.far_rows(*arguments), far_rows(*arguments))
+    np.testing.assert_array_equal(compiled_loops.far_rows(*arguments), far_rows(*arguments))
 
 
 def test_mean_variance_near_and_far_from_the_origin():

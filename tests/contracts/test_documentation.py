@@ -74,7 +74,7 @@ def test_every_make_target_shown_exists():
 
 
 def test_the_command_line_reference_is_current():
-    assert (ROOT / "docs" / "cli.md").read_text() == render(), "run: python -m margin.cli.reference > docs/cli.md"
+    assert (ROOT / "docs" / "cli.md").read_text() == render(), "run: make generated"
 
 
 def test_the_number_of_rows_is_the_one_shown():
@@ -157,4 +157,4 @@ def test_the_project_speaks_of_itself_alone():
 
 def test_the_stub_of_the_package_is_current():
     stub = ROOT / "src" / "margin" / "__init__.pyi"
-    assert stub.read_text() == margin.stub.render(), "run: python -m margin.stub > src/margin/__init__.pyi"
+    assert stub.read_text() == margin.stub.render(), "run: make generated"

@@ -41,3 +41,17 @@ def test_an_unknown_name_is_an_attribute_error():
 
     with pytest.raises(AttributeError, match="no attribute 'NoSuchModel'"):
         _ = margin.NoSuchModel
+
+
+def test_the_package_shows_what_it_offers_and_nothing_else():
+    import margin
+
+    assert {"compare", "Ridge", "metrics", "optimize"} <= set(margin.__all__)
+    assert [name for name in dir(margin) if not name.startswith("__")] == sorted(margin.__all__)
+    assert len(margin.__all__) == len(set(margin.__all__))
+
+
+def test_packages_are_attributes():
+    script = "import margin; print(margin.metrics.__name__, margin.optimize.__name__, margin.linear.Ridge.__name__)"
+    found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert found.split() == ["margin.metrics", "margin.optimize", "Ridge"]

@@ -7,38 +7,34 @@ import threading
 import numpy as np
 import pytest
 
-from margin.core import parallel
+from margin.compiled import boosting
+from margin.core import parallel, team_kernels
 from margin.core.atomic_kernels import add_atomic, clear_atomic, load_atomic, pause, store_atomic
-from margin.core.cached_kernels import interpreted, njit
 from margin.core.parallel import assisted
-from margin.core.team_kernels import JOB, OVER, claim, finish, is_over, new_board, offer, wait_for
+from margin.core.team import FINISHED, JOB, OVER, UNTAKEN, new_board
 
 
-@njit(nogil=True)
-def lead(board, jobs, done, thread=0):
+def lead(board, jobs, done, kernels=boosting):
     """Offer jobs of 1, 2, 3, ... blocks; a block of job k adds k + 1 to its place in ``done``."""
     for job in range(jobs):
         board[JOB] = job
-        offer(board, job % done.size + 1)
-        block = claim(board, thread)
+        kernels.offer(board, job % done.size + 1)
+        block = kernels.claim(board, 0)
         while block >= 0:
             done[block] += job + 1
-            finish(board)
-            block = claim(board, thread)
-        wait_for(board, job % done.size + 1)
-    return load_atomic(board, OVER)
+            kernels.finish(board)
+            block = kernels.claim(board, 0)
+        kernels.wait_for(board, job % done.size + 1)
 
 
-@njit(nogil=True)
 def follow(board, thread, patience, done):
     for _ in range(patience):
-        if is_over(board):
+        if boosting.is_over(board):
             return True
-        block = claim(board, thread)
+        block = boosting.claim(board, thread)
         if block >= 0:
             done[block] += board[JOB] + 1
-            finish(board)
-        pause()
+            boosting.finish(board)
     return False
 
 
@@ -64,9 +60,9 @@ def test_the_one_who_offers_goes_on_if_nobody_comes():
     np.testing.assert_array_equal(done, expected(50, 3))
 
 
-def test_interpreted_kernels_do_the_same():
+def test_kernels_as_they_are_written_do_the_same():
     board, done = new_board(2), np.zeros(3, dtype=np.int64)
-    assert interpreted(lead)(board, 20, done) == 0
+    lead(board, 20, done, team_kernels)
     np.testing.assert_array_equal(done, expected(20, 3))
 
 
@@ -98,23 +94,40 @@ def test_nobody_is_called_from_within_parallel_work(monkeypatch):
     assert not asked
 
 
-@njit(nogil=True)
-def count(board, times):
-    for _ in range(times):
-        add_atomic(board, 3, 2)
-    return store_atomic(board, 5, load_atomic(board, 3))
+def test_blocks_that_several_threads_finish_are_all_counted():
+    """Every claim and every end is a change of a number that all threads change."""
+    board, taken = new_board(4), [[] for _ in range(4)]
+    together = threading.Barrier(4, timeout=60)
+    left_over = []
 
+    def work(thread):
+        for _ in range(200):
+            if thread == 0:
+                boosting.offer(board, 62)
+            together.wait()
+            block = boosting.claim(board, thread)
+            while block >= 0:
+                taken[thread].append(block)
+                boosting.finish(board)
+                block = boosting.claim(board, thread)
+            together.wait()
+            if thread == 0:
+                left_over.append((int(board[UNTAKEN]), int(board[FINISHED])))
 
-def test_additions_of_several_threads_are_all_counted():
-    board = np.zeros(8, dtype=np.int64)
-    workers = [threading.Thread(target=count, args=(board, 20_000)) for _ in range(4)]
+    workers = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert board[3] == 160_000
-    assert count(board, 0) == board[5] == 160_000
-    assert add_atomic(board, 3, 5) == 160_000  # as plain Python
+    assert left_over == [(0, 62)] * 200
+    np.testing.assert_array_equal(np.bincount(np.concatenate(taken)), np.full(62, 200))
+
+
+def test_what_stands_for_atomic_numbers_where_kernels_are_not_compiled():
+    board = np.zeros(8, dtype=np.int64)
+    store_atomic(board, 3, 160_000)
+    assert add_atomic(board, 3, 5) == 160_000
     assert load_atomic(board, 3) == 160_005
     assert clear_atomic(board, 3, 1) == 160_005
     assert board[3] == 160_004
+    pause()

@@ -6,8 +6,7 @@ import pytest
 from margin import catalog
 from margin.core.compiling_ahead import FirstWork, compiling_ahead
 from margin.service.warming import model_names, warm
-from margin.trees import DecisionTreeClassifier, HistGradientBoostingClassifier
-from margin.trees.boosting import growing as boosting_growing
+from margin.trees import DecisionTreeClassifier
 from margin.trees.cart import growing as cart_growing
 
 
@@ -29,21 +28,18 @@ def test_an_unknown_name_is_refused_before_anything_starts():
         next(warm(["oak"]))
 
 
-@pytest.mark.parametrize("model", [DecisionTreeClassifier(), HistGradientBoostingClassifier(max_iter=2)])
-def test_ahead_of_use_even_the_smallest_tree_is_compiled(model, monkeypatch):
+def test_ahead_of_use_even_the_smallest_tree_is_compiled(monkeypatch):
     """A process of its own choice would leave it to Python: then a warmed machine would not be warm."""
-    asked = []
-    first_work = FirstWork(10**6), FirstWork(10**6)
-    monkeypatch.setattr(cart_growing, "FIRST_CELLS", first_work[0])
-    monkeypatch.setattr(boosting_growing, "FIRST_TREES", first_work[1])
+    asked, model, first_work = [], DecisionTreeClassifier(), FirstWork(10**6)
+    monkeypatch.setattr(cart_growing, "FIRST_CELLS", first_work)
     monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: asked.append(kernel))
     X, y = np.arange(60.0)[:, None], np.repeat([0, 1], 30)
     model.fit(X, y)
     assert asked, "Python grows it as long as nothing is compiled"
-    left_to_python = [work.done for work in first_work]
-    assert max(left_to_python) > 0
+    left_to_python = first_work.done
+    assert left_to_python > 0
     asked.clear()
     with compiling_ahead():
         model.fit(X, y)
     assert not asked
-    assert [work.done for work in first_work] == left_to_python
+    assert first_work.done == left_to_python

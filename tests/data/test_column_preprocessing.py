@@ -11,13 +11,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from margin import catalog
 from margin.data import Table, detect_task, frame, load, preprocessor, profile
 from margin.data.category_columns import CategoryColumns
 from margin.data.column_reader import ColumnReader
 from margin.data.date_parts import DateParts
+from margin.data.standard_columns import StandardColumns
 from margin.data.tfidf_columns import TfidfColumns
 
 
@@ -124,7 +124,7 @@ def test_it_works_in_a_pipeline_without_a_warning(table):
 
 
 def test_it_is_made_of_the_parts_a_model_file_can_hold(table):
-    allowed = {ColumnTransformer, Pipeline, SimpleImputer, StandardScaler}
+    allowed = {ColumnTransformer, Pipeline, SimpleImputer, StandardColumns}
     allowed |= {ColumnReader, CategoryColumns, DateParts, TfidfColumns}
     for encode in ("onehot", "ordinal"):
         built = preprocessor(table, encode=encode)

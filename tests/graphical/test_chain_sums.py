@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from margin.graphical.chain_kernels import chain_sums, sums_in_logarithms
+from margin.compiled.graphical import ChainScratch, sums_in_logarithms
+from margin.graphical.chains import chain_sums
 
 
 def drawn(seed, lengths, k, spread, zeros=0.0):
@@ -65,7 +66,8 @@ def test_scaled_messages_are_those_in_logarithms(seed, spread, zeros):
     scores, ends, first, last, between = drawn(seed, [200], 6, spread, zeros)
     log_z, marginals, pairs = sums(scores, ends, first, last, between)
     m, p = np.zeros(scores.shape), np.zeros(between.shape)
-    z = sums_in_logarithms(scores, first, last, between, m, p)
+    memory = *np.empty((2, 200, 6)), np.empty(200), np.empty((6, 6)), *np.empty((4, 6))
+    z = sums_in_logarithms(0, 200, scores, first, last, between, m, p, ChainScratch(*memory))
     assert np.isfinite(z)
     np.testing.assert_allclose(log_z[0], z, rtol=1e-11)
     np.testing.assert_allclose(marginals, m, atol=1e-8)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from margin.compiled.graphical import gibbs_sweeps
 from margin.graphical.elimination import elimination_order, interaction_graph, log_partition, most_probable, treewidth
 from margin.graphical.factors import Factor, product
-from margin.graphical.gibbs_kernels import gibbs_sweeps
 from margin.graphical.graphs import random_graph
 from margin.graphical.junction_tree import calibrated
 from margin.graphical.network import DiscreteNetwork, random_network
@@ -110,7 +110,7 @@ def test_the_kernel_equals_plain_numpy():
     uniforms = np.random.default_rng(0).random((50, 6))
     states = [np.zeros(6, dtype=np.int64) for _ in range(2)]
     kept = np.empty((50, 6), dtype=np.int64)
-    gibbs_sweeps(states[0], np.array(list(net.sizes.values())), *flat, uniforms, kept, 1)
+    gibbs_sweeps(states[0], np.array(list(net.sizes.values())), *flat, uniforms, np.empty(3), kept, 1)
     joint = net.joint()
     for sweep in range(50):
         for i in range(6):

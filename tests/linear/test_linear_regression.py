@@ -93,9 +93,11 @@ def test_a_mean_far_from_zero_costs_no_digits():
 
 def test_nearly_dependent_columns_go_through_orthogonal_triangularization():
     X, Y = problem(n=3000)
-    X[:, 1] = X[:, 0] + 1e-6 * X[:, 1]
+    X[:, 1] = X[:, 0] + 1e-5 * X[:, 1]
     assert solve_moments(moments(X, Y)) is None
     np.testing.assert_allclose(LinearRegression().fit(X, Y).coef_.T, minimum_norm(X, Y)[0], rtol=1e-7)
+    X[:, 1] = X[:, 0] + 1e-3 * (X[:, 1] - X[:, 0])  # now 1e-8 apart: only without a tolerance is that a direction
+    np.testing.assert_allclose(LinearRegression(tol=0.0).fit(X, Y).coef_.T, minimum_norm(X, Y)[0], rtol=1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e200, 1e-200, 1e300])

@@ -12,6 +12,7 @@ from sklearn.manifold import TSNE as Reference
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
+from margin.compiled.reduction import pulls, pulls_in_plane, pushes, pushes_in_plane
 from margin.reduction import (
     TSNE,
     Isomap,
@@ -23,7 +24,6 @@ from margin.reduction import (
     student_similarities,
 )
 from margin.reduction.tsne_affinities import sparse_affinities
-from margin.reduction.tsne_kernels import pulls, pulls_in_plane, pushes, pushes_in_plane
 
 
 def rows(n=60, d=4, seed=0):
@@ -76,13 +76,13 @@ def test_gradient_is_that_of_finite_differences_and_of_the_kernels(d):
     np.testing.assert_allclose(kl_gradient(P, Y), numeric, atol=1e-7)
     single = np.ascontiguousarray(Y.T, dtype=np.float32)
     push, sums = np.empty_like(single), np.empty(20, np.float32)
-    pushes(0, 1, single, push, sums)
+    pushes(0, 1, single, *np.empty((2, d, 64), np.float32), push, sums)
     gaps = Y[:, None] - Y
     w = 1 / (1 + (gaps**2).sum(axis=2))
     np.testing.assert_allclose(sums, w.sum(axis=1), rtol=1e-5)
     np.testing.assert_allclose(push.T, (w[:, :, None] ** 2 * gaps).sum(axis=1), atol=1e-5)
     pull, spread = np.empty((d, 20)), np.empty(400)
-    pulls(0, 20, np.arange(0, 401, 20), np.tile(np.arange(20), 20), P.ravel(), single, pull, spread)
+    pulls(0, 20, np.arange(0, 401, 20), np.tile(np.arange(20, dtype=np.int32), 20), P.ravel(), single, pull, spread)
     np.testing.assert_allclose(pull.T, ((P * w)[:, :, None] * gaps).sum(axis=1), atol=1e-6)
     np.testing.assert_allclose(spread.reshape(20, 20), 1 / w, rtol=1e-5)
 
@@ -92,9 +92,9 @@ def test_kernels_of_the_plane_have_the_bits_of_those_of_any_number_of_axes():
     rng = np.random.default_rng(0)
     starts, neighbors, P = np.arange(0, 1501, 10), rng.integers(0, 150, 1500).astype(np.int32), rng.random(1500)
     found = []
-    for push_kernel, pull_kernel in ((pushes, pulls), (pushes_in_plane, pulls_in_plane)):
+    for push_kernel, pull_kernel, axes in ((pushes, pulls, 2), (pushes_in_plane, pulls_in_plane, 0)):
         push, sums, pull, spread = np.empty_like(Y), np.empty(150, np.float32), np.empty(Y.shape), np.empty(1500)
-        push_kernel(0, 3, Y, push, sums)
+        push_kernel(0, 3, Y, *np.empty((axes, 2, 64), np.float32), push, sums)
         pull_kernel(0, 150, starts, neighbors, P, Y, pull, spread)
         without = np.empty(Y.shape)
         pull_kernel(0, 150, starts, neighbors, P, Y, without, np.empty(0))

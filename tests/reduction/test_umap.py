@@ -6,10 +6,10 @@ from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 
+from margin.compiled.reduction import epoch
 from margin.reduction import PCA, UMAP, curve_parameters, fuzzy_cross_entropy, fuzzy_graph
 from margin.reduction.fuzzy import local_scales, memberships
 from margin.reduction.umap import initial_positions
-from margin.reduction.umap_kernels import epoch
 
 
 def test_every_row_has_its_own_scale():

@@ -105,6 +105,8 @@ class _Comparison(SimpleNamespace):
             judged_=judged,
             held_out_score=held_scores.get(measure.name),
             held_out_scores=held_scores,
+            held_out_chance=None if not len(held) else 0.513 if sign < 0 else 1512.0,
+            cut_short="",
             curve=curve,
             diagnosis="The winner overfits a little; more rows would help.",
             remarks=["Column id was left out: it numbers the rows.", "12 rows without a target were left out."],

@@ -64,6 +64,21 @@ def test_models_with_some_folds_stand_below_those_with_all_once_the_board_is_fin
     assert [r.model for r in board(trials, ACCURACY, n_folds=2, mixed=True)] == ["half", "whole"]
 
 
+def test_who_has_folds_enough_stands_where_they_put_it_on_the_same_folds():
+    whole, hard = folds("whole", 0.7, 0.5, 0.9), folds("poor", 0.6, 0.4, 0.8)
+    better, worse = folds("better", 0.75, 0.55), [trial("worse", 0, 0.65), trial("worse", 2, 0.85)]
+    rows = board([*whole, *hard, *better, *worse], ACCURACY, n_folds=3)
+    assert [r.model for r in rows] == ["better", "whole", "worse", "poor"], "not by their means, 0.65 and 0.75"
+    assert [r.status for r in rows] == ["partial", "ranked", "partial", "ranked"]
+    errors = [*folds("whole", 3.0, 9.0), trial("half", 1, 8.0), trial("half", 2, 8.0), trial("whole", 2, 9.0)]
+    assert [r.model for r in board(errors, RMSE, n_folds=3)] == ["half", "whole"]
+
+
+def test_one_fold_of_many_rows_is_no_luck():
+    many = [Trial("dear", 0, {"accuracy": 0.79}, 9.0, 0.1, 96_000, 24_000)]
+    assert [r.model for r in board([*many, *folds("quick", 0.74, 0.74)], ACCURACY, n_folds=2)] == ["dear", "quick"]
+
+
 def test_what_was_cut_shows_its_score_on_the_most_rows_below_the_others():
     small, large = (Trial("dear", 0, {"accuracy": s}, 1, 1, n, 20, stage="screen") for n, s in ((200, 0.6), (800, 0.7)))
     trials = [*folds("cheap", 0.6, 0.6), small, large, trial("late", 0, 0, error="took more than 3 s", late=True)]

@@ -1,6 +1,9 @@
 """Trials in this process and in others: outputs, failures, limits; folds that fit the data; what comes next."""
 
+import errno
+import math
 import pickle
+import signal
 import threading
 import time
 from dataclasses import replace
@@ -16,12 +19,13 @@ from sklearn.preprocessing import StandardScaler
 
 from margin.metrics import metrics_of
 from margin.selection import Budget, Candidate, Task, Trial, TrialData, open_workers, plan_folds, run_folds, screen
-from margin.selection.comparison import LEAST_RESERVE, RESERVE, promising, reserve
+from margin.selection.comparison import LEAST_RESERVE, LONGEST, MOST_RESERVE, RESERVE, leading, promising, reserve
 from margin.selection.outputs import output_of
 from margin.selection.prepared import PreparedColumns
 from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs, seconds_left
 from margin.selection.trial import run_trial, seconds_worked
-from margin.selection.workers import InProcess, WorkerPool
+from margin.selection.work_clock import WorkClock
+from margin.selection.workers import InProcess, Worked, WorkerPool
 
 
 def problem(n=60, seed=0):
@@ -66,7 +70,8 @@ def test_a_trial_beyond_its_limit_is_given_up_and_the_next_one_runs():
     shared = data()
     pool = WorkerPool([Candidate("fine", LogisticRegression)], shared, 1)
     rows = np.arange(30), np.arange(30, 60)
-    pool.add(Candidate("slow", partial(MLPClassifier, max_iter=10_000_000, tol=0.0, random_state=0)))
+    endless = {"max_iter": 10_000_000, "n_iter_no_change": 10_000_000}
+    pool.add(Candidate("slow", partial(MLPClassifier, **endless, tol=0.0, random_state=0)))
     tasks = iter([Task("slow", 0, *rows, limit=1.0), Task("fine", 0, *rows)])
     try:
         found = [trial for trial, _ in pool.run(lambda: next(tasks, None), threading.Event())]
@@ -166,6 +171,39 @@ def test_a_trial_known_to_take_longer_than_there_is_time_is_not_begun():
     assert [queue.next().model, queue.next().model, queue.next().model] == ["cheap"] * 3
 
 
+def test_the_leader_may_take_longer_than_the_others():
+    plan = plan_folds([0, 1] * 50, "classification", n_folds=3)
+    screened = [
+        Trial("best", 0, {"accuracy": 0.8}, 1.0, 0.0, 40, 20, stage="screen"),
+        Trial("other", 0, {"accuracy": 0.7}, 1.0, 0.0, 40, 20, stage="screen"),
+        Trial("baseline", 0, {"accuracy": 0.9}, 1.0, 0.0, 40, 20, stage="screen"),
+    ]
+    models, accuracy = ["other", "best", "baseline", "unseen"], metrics_of("classification")[0]
+    assert accuracy.name == "accuracy"
+    assert leading(models, screened, accuracy, spared=["baseline"]) == "best"
+    assert leading(["unseen"], screened, accuracy) is None
+    asked = []
+
+    class Workers:
+        n_jobs = 1
+
+        def run(self, next_task, stop):
+            while (task := next_task()) is not None:
+                asked.append(task)
+                seconds = 1.5 * LONGEST * 100 if task.model == "best" else 1.0
+                score = {"accuracy": 0.8 if task.model == "best" else 0.7}
+                yield replace(done(task.model, task.fold, seconds, len(task.train)), scores=score), None
+
+    trials, budget = list(screened), Budget(100.0, clock=lambda: 0.0)
+    for trial, _ in run_folds(
+        Workers(), models[:2], plan, trials, stop=threading.Event(), budget=budget, metric=accuracy
+    ):
+        trials.append(trial)
+    assert sorted((t.model, t.fold) for t in asked) == [(m, f) for m in ("best", "other") for f in range(3)]
+    assert min(t.limit for t in asked if t.model == "best") > 1.5 * LONGEST * 100
+    assert max(t.limit for t in asked if t.model == "other") == LONGEST * 100
+
+
 def test_less_is_kept_for_the_last_fits_where_they_are_cheap():
     plan = plan_folds([0, 1] * 50, "classification", n_folds=3)
     accuracy = next(m for m in metrics_of("classification") if m.name == "accuracy")
@@ -174,7 +212,9 @@ def test_less_is_kept_for_the_last_fits_where_they_are_cheap():
     assert kept(trials=[done("a", 0, 0.1), done("b", 0, 0.1)]) == LEAST_RESERVE
     between = kept(trials=[done("a", 0, 2.0), done("b", 0, 2.0)])
     assert LEAST_RESERVE < between < RESERVE
-    assert kept(trials=[done("a", 0, 50.0)]) == RESERVE
+    dear = [done("a", 0, 2.0), replace(done("b", 0, 50.0), scores={"accuracy": 0.4})]
+    assert kept(trials=dear) == RESERVE, "the second need not be fitted"
+    assert kept(trials=[done("a", 0, 50.0)]) == MOST_RESERVE, "without its last fit the leader was found for nothing"
 
 
 def test_who_can_be_afforded_is_not_cut():
@@ -208,10 +248,17 @@ def test_the_dear_and_poor_are_cut_and_the_best_stays():
     assert "m5" not in cut(models, n_folds=5, processor_seconds=300, longest=100, spared=["m5"])
 
 
-def test_where_all_are_too_dear_the_cheapest_go_on():
+def test_where_all_are_too_dear_the_best_and_the_cheapest_go_on():
     models = [Screened(f"m{i}", score=1 - i / 10, full_cost=cost) for i, cost in enumerate([900, 700, 800, 600, 950])]
     reasons = cut(models, n_folds=5, processor_seconds=300, longest=100, last=True)
-    assert set(reasons) == {"m0", "m4"}
+    assert set(reasons) == {"m2", "m4"}
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_who_leads_on_the_same_rows_is_not_cut_by_an_estimate(last):
+    models = [Screened("behind", 0.796, 0.5), Screened("leads", 0.811, 90.0), Screened("last", 0.5, 0.5)]
+    models += [Screened(f"m{i}", 0.7, 0.5) for i in range(4)]
+    assert cut(models, n_folds=5, processor_seconds=45, longest=7.5, last=last) == {}
 
 
 def test_what_screening_found_promising_comes_first():
@@ -297,6 +344,114 @@ def test_a_trial_ends_at_its_deadline_however_it_spends_its_time():
     finally:
         pool.close()
     assert [(t.late, t.error) for t in found] == [(True, "not done with 30 rows when its time was up")]
+
+
+def test_work_is_what_the_processor_did_and_no_more_than_the_clock_says():
+    wall, processor, compiled = ([*values] for values in ([0, 60, 62, 92], [0, 2, 6, 34], [0, 0, 0, 25]))
+    clock = WorkClock(*(iter(values).__next__ for values in (wall, processor, compiled)))
+    assert clock() == 2, "58 of 60 seconds it waited for others"
+    assert clock() == 4, "four seconds of two threads"
+    assert clock() == 7, "25 of 28 seconds it compiled"
+
+
+class Loading(GaussianNB):
+    """Loads for a hundred seconds of its own clock when it is first fitted in a process; a fit takes one by a row."""
+
+    clock, loaded = 0.0, False
+
+    def fit(self, X, y):
+        Loading.clock += len(X) + (0 if Loading.loaded else 1e6)
+        Loading.loaded = True
+        return super().fit(X, y)
+
+
+def read_loading_clock():
+    return Loading.clock
+
+
+def test_a_class_is_loaded_before_its_fit_is_timed(monkeypatch):
+    from margin.selection import trial as trials
+    from margin.selection import workers
+
+    monkeypatch.setattr(Loading, "clock", 0.0)
+    monkeypatch.setattr(Loading, "loaded", False)
+    for module in (trials, workers):
+        monkeypatch.setattr(module, "seconds_worked", read_loading_clock)
+    rows = np.arange(50), np.arange(50, 60)
+    tasks = [Task("m", 0, *rows, limit=60.0), Task("m", 1, *rows, limit=60.0)]
+    messages = work_through([(Candidate("m", Loading), task) for task in tasks])
+    found = [message[0] for message in messages if not isinstance(message, Worked)]
+    assert [t.fit_seconds for t in found] == [50, 50], "neither pays for the loading"
+    first = next(message for message in messages if isinstance(message, Worked) and message.begun)
+    assert first.seconds > 1e6, "its limit counts from behind the loading"
+    unlimited = work_through([(Candidate("m", Loading), Task("m", 0, *rows))])
+    assert Loading.clock < 1e6 + 300, "where no cost decides, nothing is fitted twice"
+    assert unlimited[-1][0].fit_seconds == 50
+
+
+def work_through(tasks):
+    """What a worker says in answer to the tasks, in this process."""
+    from margin.selection.workers import _work
+
+    class Pipe:
+        waiting, said = [pickle.dumps(data()), *map(pickle.dumps, tasks)], []
+
+        def recv_bytes(self):
+            if not self.waiting:
+                raise EOFError
+            return self.waiting.pop(0)
+
+        def send(self, message):
+            self.said.append(message)
+
+    pipe = Pipe()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        _work(pipe)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return pipe.said
+
+
+def test_a_limit_is_of_work_and_not_of_waiting():
+    from margin.selection.workers import PATIENCE, _Worker
+
+    worker = _Worker.__new__(_Worker)  # no process: what it says is given here
+    worker.candidate, worker.task = (
+        Candidate("m", GaussianNB),
+        Task("m", 0, np.arange(30), np.arange(30, 60), limit=10.0),
+    )
+    worker.compiled, worker.since, worker.began, worker.worked = 0.0, math.inf, 0.0, 0.0
+    worker.end = lambda: None
+    worker.hear(Worked(500.0, False, False), now=0.0)
+    assert worker.overdue(now=1000.0) is None, "it is still being loaded"
+    worker.hear(Worked(520.0, False, True), now=1000.0)
+    worker.hear(Worked(529.0, False, True), now=1070.0)
+    assert worker.overdue(now=1070.0) is None, "nine seconds of work while others had the processor"
+    assert worker.overdue(now=1000.0 + 10 * PATIENCE + 1) is not None, "a process that does nothing is stuck"
+    worker.task = Task("m", 0, np.arange(30), np.arange(30, 60), limit=10.0)
+    worker.hear(Worked(531.0, False, True), now=1072.0)
+    trial, _ = worker.overdue(now=1072.0)
+    assert (trial.late, trial.error) == (True, "took more than 10 s on 30 rows")
+
+
+def test_a_full_disk_is_no_fault_of_the_model():
+    rows = np.arange(30), np.arange(30, 60)
+    candidate = Candidate("m", GaussianNB)
+    with pytest.raises(OSError, match="No space left"):
+        run_trial(candidate, data(), Task("m", 0, *rows, keep=full_disk))
+    (*_, outcome) = work_through([(candidate, Task("m", 0, *rows, keep=full_disk))])
+    assert isinstance(outcome, OSError), "the parent hears of the disk, not of a model that failed"
+    trial, _ = run_trial(candidate, data(), Task("m", 0, *rows, keep=refused))
+    assert trial.error.startswith("PermissionError"), "what else goes wrong is a row of the board"
+
+
+def full_disk(model):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def refused(model):
+    raise PermissionError(errno.EACCES, "Permission denied")
 
 
 def test_columns_are_prepared_once_and_give_the_same_scores():

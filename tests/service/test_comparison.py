@@ -1,5 +1,6 @@
 """``margin.compare`` and what it keeps: inputs, metrics, folds, held-out rows, kills, failures, blends, settings."""
 
+import errno
 import gc
 import json
 import warnings
@@ -393,7 +394,11 @@ def test_another_metric_needs_no_new_fit_and_another_winner_is_judged_anew(tmp_p
         measured.of_outputs({"predict": said.predicted[np.isin(rows, test)]}, second.y[test], second.classes)
         for _, test in second.plan.folds
     ]
-    assert np.mean(by_fold) == pytest.approx(second.standings[0].mean)
+    own, baseline = (next(s for s in second.standings if s.model == m) for m in (second.winner, "baseline"))
+    assert np.mean(by_fold) == pytest.approx(own.mean)
+    every = np.full(len(second.y), "yes")
+    constant = [measured.of_outputs({"predict": every[t]}, second.y[t], second.classes) for _, t in second.plan.folds]
+    assert baseline.mean == pytest.approx(np.mean(constant)), "the best guess by this metric, not by the first"
     assert second.held_out_uses == len({first.winner, second.winner})
 
 
@@ -463,14 +468,14 @@ def test_a_leader_that_is_fitted_at_once_is_fitted_even_if_no_time_is_left(monke
     assert (found.winner, found.passed_over, found.status) == (free.winner, {}, "finished")
 
 
-def test_a_fit_that_is_not_done_when_the_budget_ends_makes_way(monkeypatch):
+def test_a_last_fit_that_takes_far_longer_than_expected_makes_way(monkeypatch):
     from margin.service.comparison import last_fits
 
     # The trials have all the time they need, and the last fits of all but the last one have none.
-    monkeypatch.setattr(last_fits, "_deadline", lambda budget: budget.started - 1.0)
+    monkeypatch.setattr(last_fits, "_limit", lambda *_: -1.0)
     found = compare(table(), target="sold", models=[*TWO, "mlp-classifier"], settings=SLOW, budget="10m", **FAST)
     assert found.status == "finished"
-    assert "not done when the budget ended" in " ".join(found.passed_over.values())
+    assert "its last fit took more than" in " ".join(found.passed_over.values())
     assert found.best_ is not None
 
 
@@ -558,6 +563,192 @@ def test_a_baseline_that_is_as_good_as_the_best_is_named():
     )
     found = compare(frame, target="y", models=TWO, ensembles=False, **FAST)
     assert any("baseline" in said and "nothing was found to learn" in said for said in verdict(found))
+
+
+def placed(own, baseline, n_folds=3, **more):
+    """A comparison with these scores of a model and of the baseline, by fold."""
+    found = compare(table(), target="sold", models=["gaussian-nb"], held_out=0, **FAST)
+    rows = [(*name_scores, "fold") for name_scores in (("gaussian-nb", own), ("baseline", baseline))]
+    found.trials = [
+        Trial(name, fold, {"accuracy": score}, 0.1, 0.1, 80, 40, stage=stage)
+        for name, scores, stage in rows
+        for fold, score in enumerate(scores)
+    ]
+    vars(found).update(more)
+    return found
+
+
+def test_the_baseline_is_ahead_only_on_the_same_folds():
+    # As at the end of a budget: the baseline has all folds, and on the only one of the model's it is far behind.
+    ended = placed([0.85], [0.5, 0.95, 0.95])
+    assert [s.model for s in ended.standings] == ["baseline", "gaussian-nb"]
+    assert not any("nothing was found to learn" in said for said in verdict(ended))
+    behind = placed([0.45], [0.5, 0.95, 0.95])
+    assert any(
+        "as good as gaussian-nb on the same rows: nothing was found to learn" in said for said in verdict(behind)
+    )
+
+
+def test_nobody_is_the_best_of_none_and_one_model_was_not_chosen():
+    said = " ".join(verdict(placed([0.85], [0.5, 0.5, 0.5])))
+    assert "the best of" not in said
+    assert "No rows were held out: nothing but what is on the board has judged gaussian-nb." in said
+
+
+def test_where_nothing_was_learned_there_is_no_good_fit():
+    y = np.array([0, 1] * 60)
+    X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.0]] * 30)  # both classes everywhere
+    found = compare(X + np.arange(120)[:, None] * 1e-6, y, models=TWO, **{**FAST, "curve": True})
+    said = " ".join(verdict(found))
+    assert "nothing was found to learn" in said
+    assert found.curve is not None
+    assert found.diagnosis in ("More rows would help.", "Twice the rows changed little.")
+    assert "fit:" not in said
+    assert "fits" not in said
+
+
+def test_time_that_ended_a_search_is_said_with_who_was_ahead(tmp_path):
+    found = placed([0.7, 0.7, 0.7], [0.5, 0.5, 0.5], budget=60.0)
+    assert found.cut_short == ""
+    on_a_part = {"stage": "screen", "n_train": 40, "n_test": 20}
+    found.trials += [
+        Trial("gaussian-nb", 0, {"accuracy": 0.65}, 0.1, 0.1, **on_a_part),
+        Trial("dear", 0, {"accuracy": 0.9}, 0.1, 0.1, **on_a_part),
+        Trial("poor", 0, {"accuracy": 0.6}, 0.1, 0.1, **on_a_part),
+        Trial("other", 0, {"accuracy": 0.95}, 0.1, 0.1, **{**on_a_part, "n_train": 50}),
+    ]
+    found.given_up = {"dear": "took long", "poor": "after 40 rows", "other": "took long", "never": "not reached"}
+    sentence = (
+        "Time ended the search after 60 s: of 5 models, 3 tried on a part of the rows, 1 without a score."
+        " dear was ahead on the same rows. --budget gives more time."
+    )
+    assert found.cut_short == sentence
+    assert sentence in verdict(found)
+    assert sentence in found.report(tmp_path / "r.html").read_text()
+    assert placed([0.7], [0.5], budget=None, given_up={"never": "not reached"}).cut_short == ""
+
+
+def test_a_held_out_score_beyond_the_interval_is_explained_and_has_its_own_guess():
+    from margin.service.comparison.caveats import beyond_the_interval
+
+    frame = table(300)
+    frame["sold"] = np.where(np.arange(300) % 3 > 0, "yes", "no")
+    frame.loc[frame.index[::2], "size"] = np.where(frame["sold"][::2] == "yes", 3.0, -3.0)
+    found = compare(frame, target="sold", models=TWO, held_out=0.25, **FAST)
+    held, development = found.y[found.plan.held_out], found.y[found.plan.development]
+    assert (development == "yes").mean() > 0.5
+    assert found.held_out_chance == np.mean(held == "yes")
+    assert any(f"has {np.mean(held == 'yes'):.4f} there" in said for said in verdict(found))
+    own = replace(found.standings[0], low=0.70, high=0.80)
+    assert beyond_the_interval(found, own, 0.75, 5) == ""
+    assert "worse than the interval of its folds" in beyond_the_interval(found, own, 0.69, 5)
+    assert "the best of 5 is flattered" in beyond_the_interval(found, own, 0.69, 5)
+    assert "flattered" not in beyond_the_interval(found, own, 0.81, 5)
+    found.plan = replace(found.plan, kind="time")
+    assert "the last 75" in beyond_the_interval(found, own, 0.69, 5)
+
+
+def test_each_error_of_the_diagnosis_has_a_constant_on_its_own_rows():
+    # The target grows from row to row and spreads more, so that later rows have larger errors, of the constant too.
+    n = 240
+    rng = np.random.default_rng(0)
+    level = np.linspace(1.0, 20.0, n)
+    x = rng.normal(size=n)
+    frame = pd.DataFrame({"x": x, "level": level, "t": np.arange(n), "y": level * (1 + 0.1 * x)})
+    asked = {"target": "y", "time": "t", "models": ["linear-regression"], "held_out": 0, "task": "regression"}
+    found = compare(frame, **asked, **{**FAST, "curve": True})
+    y = frame["y"].to_numpy()
+    folds = found.plan.folds
+    ends = [np.sqrt(np.mean((y[rows] - y[train].mean()) ** 2)) for train, test in folds for rows in (train, test)]
+    assert any("the baseline is behind in each fold" in said for said in verdict(found))
+    own = found.curve.train[-1].mean() / np.mean(ends[::2]), found.curve.validation[-1].mean() / np.mean(ends[1::2])
+    assert f"{own[0]:.0%} of the constant's error is left on training rows, {own[1]:.0%} on others" in found.diagnosis
+
+
+def test_a_disk_that_was_full_for_a_moment_changes_nobodys_place(tmp_path, monkeypatch):
+    from margin.core import full_disk
+    from margin.store import container
+
+    chosen = {"target": "sold", "models": TWO, "held_out": 0.25, "ensembles": False, **FAST}
+    free = compare(table(), **chosen)
+    real, refused = container._write_atomically, []
+
+    def full_once(path, content):
+        if path.name not in refused and path.suffix == ".safetensors":
+            refused.append(path.name)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, content)
+
+    monkeypatch.setattr(full_disk.time, "sleep", lambda _: None)
+    monkeypatch.setattr(full_disk, "WAITS", (0.0,))
+    monkeypatch.setattr(container, "_write_atomically", full_once)
+    found = compare(table(), **chosen, out=tmp_path / "c")
+    assert refused == ["judged.safetensors", "model.safetensors"]
+    assert (found.winner, found.given_up, found.status) == (free.winner, {}, "finished")
+
+
+def test_who_failed_in_an_earlier_start_is_tried_again(tmp_path):
+    chosen = {"target": "sold", "models": TWO, "ensembles": False, "budget": "10m", "out": tmp_path / "c", **FAST}
+    first = compare(table(), **chosen)
+    first.run.update(cut={first.winner: "failed on all rows: OSError: No space left on device"})
+    again = compare(table(), **chosen)
+    assert (again.winner, again.given_up) == (first.winner, {})
+
+
+def test_the_baseline_is_the_best_guess_for_the_metric():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=400), "y": np.repeat(["a", "b"], 200)})
+    asked = {"target": "y", "models": TWO, "held_out": 0, "ensembles": False, **FAST}
+    found = compare(frame, metric="f1_macro", **asked)
+    baseline = next(s for s in found.standings if s.model == "baseline")
+    assert baseline.mean == pytest.approx(0.5, abs=0.08), "a constant has 1/3"
+    frame["y"] = np.exp(2 * rng.normal(size=400))
+    found = compare(frame, metric="mae", **{**asked, "models": ["ridge"]})
+    baseline = next(s for s in found.standings if s.model == "baseline")
+    y = frame["y"].to_numpy()
+    medians = [np.abs(y[test] - np.median(y[train])).mean() for train, test in found.plan.folds]
+    assert baseline.mean <= 1.02 * np.mean(medians)
+
+
+def test_what_a_few_large_errors_hide_is_told_by_the_others():
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=600)
+    asked = {"target": "y", "models": ["ridge"], "held_out": 0, "ensembles": False, **FAST}
+    found = compare(pd.DataFrame({"a": a, "y": np.exp(3 * a + 0.5 * rng.normal(size=600))}), **asked)
+    spoiled = next(t.scores["rmse"] for t in found.trials if t.model == "baseline" and t.fold == 0)
+    found.trials = [
+        replace(t, scores={**t.scores, "rmse": 1.01 * spoiled}) if (t.model, t.fold) == ("log-ridge", 0) else t
+        for t in found.trials
+    ]
+    baseline = next(s for s in found.standings if s.model == "baseline")
+    assert (found.metric.name, found.winner, baseline.tied) == ("rmse", "log-ridge", True)
+    told = [said for said in verdict(found) if "baseline" in said]
+    assert len(told) == 1
+    assert told[0].startswith("≈ the baseline is not distinguishable from the best by rmse, which a few large errors")
+    noise = compare(pd.DataFrame({"a": a, "y": np.exp(3 * rng.normal(size=600))}), **asked)
+    assert any("nothing was found to learn" in said for said in verdict(noise)), "the median alone is no knowledge"
+
+
+def test_a_skewed_target_is_also_learned_as_its_logarithm(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 400))
+    frame = pd.DataFrame({"a": a, "b": b, "price": np.exp(3 * a + 0.5 * rng.normal(size=400))})
+    asked = {"target": "price", "models": ["ridge", "lasso"], "held_out": 0.25, "ensembles": False, **FAST}
+    found = compare(frame, metric="mae", out=tmp_path / "c", **asked)
+    means = {s.model: s.mean for s in found.standings}
+    assert set(means) == {"baseline", "ridge", "lasso", "log-ridge"}
+    assert found.winner == "log-ridge"
+    assert means["log-ridge"] < 0.6 * means["baseline"] < means["ridge"]
+    assert any("price is skewed" in said and "--metric rmsle or --metric mae" in said for said in found.remarks)
+    far = pd.DataFrame({"a": [-9.0, 0.0, 9.0], "b": [0.0, 0.0, 0.0]})
+    said = found.best_.predict(far)
+    y = frame["price"].to_numpy()
+    assert (said > 0).all()
+    assert said[2] == pytest.approx(2 * y.max()), "the exponential of a line has to end somewhere"
+    np.testing.assert_array_equal(margin.load(found.run.model_path).predict(far), said)
+    assert compare(frame, metric="mae", out=tmp_path / "c", **asked).winner == "log-ridge"
+    plain = compare(frame.assign(price=a + b), metric="mae", **asked)
+    assert {s.model for s in plain.standings} == {"baseline", "ridge", "lasso"}
 
 
 def test_the_folder_is_strict_json_and_complete(tmp_path):

@@ -14,7 +14,7 @@ import margin
 from margin import catalog
 from margin.service.comparison import generative
 from margin.service.comparison.generative import generators
-from margin.service.comparison.generative.budget import Deadline, TimeShares
+from margin.service.comparison.generative.budget import Asking, Deadline, TimeShares
 from margin.service.comparison.generative.columns import CodedColumn, TableCode, rounding_step
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import FittedGenerator, Measured, measure
@@ -292,6 +292,36 @@ def test_every_model_has_its_share_of_the_time_left():
     assert budget.rest(least=500.0).at - now == pytest.approx(500.0, abs=5.0)
     assert TimeShares(None).share(1, 0.0) is None
     assert TimeShares(None).left == float("inf")
+
+
+def test_time_counts_from_the_start_of_the_command():
+    budget = TimeShares(60.0, started=10.0, clock=lambda: 25.0)
+    assert budget.left == 45.0
+    assert budget.share(4, reserved=5.0) == 10.0
+    assert budget.for_asking(4, reserved=5.0) == 20.0
+    assert budget.for_asking(1, reserved=5.0) == 40.0
+
+
+def test_a_density_that_would_outlast_the_budget_is_given_up_at_its_first_draw(monkeypatch):
+    names = ["histogram-density", "gaussian-mixture"]
+    looked = []
+
+    class Dear(Asking):
+        def __call__(self, done, of):
+            looked.append((done, of, self.seconds))
+            self.started = self.clock() - (1e6 if len(looked) == 1 else 0.0)  # the mixture comes first
+            super().__call__(done, of)
+
+    monkeypatch.setattr(generative.measuring, "Asking", Dear)
+    found = margin.compare(table(), generative=True, models=names, budget="60s")
+    assert found.winner == "histogram-density"
+    cut = next(s for s in found.standings if s.model == "gaussian-mixture")
+    assert cut.status != "failed"
+    assert cut.error.startswith("its density of 100 rows would take about 2222.2 h, more than its part of 60 s")
+    assert [(done, of, 10 < seconds < 60) for done, of, seconds in looked] == [(1, 8, True)], "not a draw more"
+    looked.clear()
+    free = margin.compare(table(), generative=True, models=names)
+    assert free.winner == "gaussian-mixture", "without a budget nothing is given up"
 
 
 def test_labels_that_hardly_repeat_and_columns_that_are_mostly_missing_are_left_out():

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import margin
+from margin.metrics import metric
 from margin.service.comparison import ComparisonRequest, compare
 from margin.service.comparison.candidates import candidates_for, settings_of
 from margin.service.comparison.data import open_data
@@ -27,7 +28,7 @@ def reviews(n=80, seed=0):
 
 def candidates(data, target=None, **asked):
     request = ComparisonRequest(target=target, **asked)
-    return {c.name: c for c in candidates_for(open_data(data, None, request), request)[0]}
+    return {c.name: c for c in candidates_for(open_data(data, None, request), request, metric("accuracy"))[0]}
 
 
 def test_texts_get_models_of_texts_and_sparse_linear_models():

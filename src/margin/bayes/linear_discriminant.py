@@ -22,6 +22,8 @@ from margin.core.number_range import finite_values, in_safe_units, require_squar
 from margin.core.parameters import attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.refusals import Unsupported
+from margin.foundations.linalg import svd
+from margin.foundations.linalg.minimum_norm import DEPENDENT, minimum_norm_from_gram
 
 __all__ = ["Directions", "LinearDiscriminantAnalysis", "directions_by_eigenvalues", "directions_by_svd"]
 
@@ -45,9 +47,9 @@ def directions_by_svd(R: np.ndarray, n: float, spread: np.ndarray, tol: float) -
     """
     _, scale = in_safe_units(lambda part: (np.zeros(part.shape[1]), np.sqrt((part**2).sum(axis=0) / n)), R)
     scale[scale == 0] = 1.0
-    _, singular, Vt = np.linalg.svd(R / scale / np.sqrt(n), full_matrices=False)
+    _, singular, V = svd(R / scale / np.sqrt(n))
     rank = int((singular > tol).sum())
-    whitener = (Vt[:rank] / scale).T / singular[:rank]  # (d, rank): covariance one
+    whitener = (V.T[:rank] / scale).T / singular[:rank]  # (d, rank): covariance one
     _, ratios, Wt = np.linalg.svd(spread @ whitener, full_matrices=False)
     kept = int((ratios > tol * ratios[0]).sum()) if len(ratios) else 0
     return Directions(_signed(whitener @ Wt[:kept].T), ratios[:kept] ** 2)
@@ -55,6 +57,12 @@ def directions_by_svd(R: np.ndarray, n: float, spread: np.ndarray, tol: float) -
 
 def directions_by_eigenvalues(within: np.ndarray, spread: np.ndarray) -> Directions:
     r"""Directions from :math:`S_b v = \lambda \Sigma v`, with :math:`\Sigma` = ``within`` positive definite."""
+    scale = np.sqrt(np.diag(within))
+    if not scale.all():
+        raise np.linalg.LinAlgError("a column does not vary within classes")
+    spectrum = np.linalg.eigvalsh(within / np.outer(scale, scale))
+    if spectrum[0] <= DEPENDENT**2 * spectrum[-1]:  # positive definite by rounding only
+        raise np.linalg.LinAlgError("columns depend on each other")
     values, vectors = eigh(spread.T @ spread, within)
     kept = min(len(spread) - 1, len(within))
     return Directions(_signed(vectors[:, ::-1][:, :kept]), np.maximum(values[::-1][:kept], 0.0))
@@ -196,10 +204,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     ) -> tuple[np.ndarray, np.ndarray]:
         r"""The rule with :math:`\Sigma^{-1}\mu_c` by least squares, as a singular covariance allows."""
         assert within is not None
-        # In columns of deviation 1: what is a dependent column must not hang on the units of the others.
-        scale = np.sqrt(np.diag(within))
-        scale = np.where(scale > 0, scale, 1.0)
-        coef = np.linalg.lstsq(within / np.outer(scale, scale), (means / scale).T, rcond=None)[0].T / scale
+        coef = minimum_norm_from_gram(within, means.T).solution.T
         with np.errstate(divide="ignore"):
             return coef, np.log(priors) - 0.5 * np.einsum("cj,cj->c", coef, means)
 

@@ -12,19 +12,13 @@ weights nor classes.)
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from margin.bayes import accumulate_reference
-
 __all__ = ["ClassMoments", "add_to_sums", "pooled_variance"]
-
-COMPILED_ROWS = 2048  # rows from which loading the compiled loops is repaid
 
 
 @dataclass
@@ -46,7 +40,9 @@ class ClassMoments:
 
     def add(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> ClassMoments:
         """Take in the rows of ``X`` (n, d) in their order; changes this object and returns it."""
-        _loops(len(X)).add_deviations(X, codes, weights, self.weight, self.mean, self.scatter)
+        from margin.compiled.bayes import add_deviations
+
+        add_deviations(np.ascontiguousarray(X, dtype=np.float64), codes, weights, self.weight, self.mean, self.scatter)
         return self
 
 
@@ -59,16 +55,9 @@ def pooled_variance(moments: ClassMoments) -> np.ndarray:
 
 def add_to_sums(X: Any, codes: np.ndarray, weights: np.ndarray, sums: np.ndarray) -> None:
     """Add the weighted rows of ``X`` (dense or CSR) to the ``sums`` (classes, d) of their classes, in order."""
+    from margin.compiled.bayes import add_rows, add_sparse_rows
+
     if sp.issparse(X):
-        _loops(X.shape[0]).add_sparse_rows(X.data, X.indices, X.indptr, codes, weights, sums)
+        add_sparse_rows(X.data.astype(np.float64, copy=False), X.indices, X.indptr, codes, weights, sums)
     else:
-        _loops(len(X)).add_rows(X, codes, weights, sums)
-
-
-def _loops(rows: int) -> ModuleType:
-    # Both give the same bits, so whether the compiler happens to be loaded already changes nothing but the time.
-    if rows < COMPILED_ROWS and "numba" not in sys.modules:
-        return accumulate_reference
-    from margin.bayes import accumulate_kernels
-
-    return accumulate_kernels
+        add_rows(np.ascontiguousarray(X, dtype=np.float64), codes, weights, sums)

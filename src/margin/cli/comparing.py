@@ -112,7 +112,7 @@ def compare(
     if generative:
         from margin.cli.generating import compare_generators
 
-        return compare_generators(data, request, jobs, folder, quiet, as_json)
+        return compare_generators(data, request, jobs, folder, quiet, as_json, started)
     with reported(), watching(quiet) as watch:
         if new and force:
             raise BadRequest("compare: --new keeps what is in the folder and --force starts it over; give one of them.")

@@ -32,7 +32,13 @@ SHOWN = {
 
 
 def compare_generators(
-    data: str, request: ComparisonRequest, jobs: int | None, folder: Path, quiet: bool, as_json: bool
+    data: str,
+    request: ComparisonRequest,
+    jobs: int | None,
+    folder: Path,
+    quiet: bool,
+    as_json: bool,
+    started: float | None = None,
 ) -> None:
     """Run the comparison, print the board, and say where the rest is."""
     from margin.service.comparison.generative import run_generative
@@ -41,7 +47,7 @@ def compare_generators(
     with reported():
         if jobs is not None:
             raise BadRequest("compare: jobs does not act on generative models, which are fitted one after the other.")
-        comparison = run_generative(data, request, out=folder, watch=None if quiet else _line)
+        comparison = run_generative(data, request, out=folder, watch=None if quiet else _line, started=started)
     if as_json:
         print_json(comparison.as_dict())
     else:

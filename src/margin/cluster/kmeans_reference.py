@@ -2,7 +2,7 @@ r"""The inner loops of k-means in NumPy: the definition, and the fast choice for
 
 Rows are compared in coordinates relative to ``offset`` (the mean of the data), because
 :math:`\lVert x-c \rVert^2 = \lVert x \rVert^2 - 2 x^\top c + \lVert c \rVert^2` loses digits far from the origin. The
-same functions compiled stand in :mod:`margin.cluster.kmeans_kernels`; a test holds the two together.
+same functions compiled stand in :mod:`margin.cluster.compiled_loops`; a test holds the two together.
 """
 
 from __future__ import annotations

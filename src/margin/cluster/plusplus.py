@@ -39,9 +39,9 @@ def _plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generat
     given = X, weights, weights @ X / weights.sum(), order, first, rng.random((k - 1, 2 + int(np.log(k))))
     if X.size * k < COMPILED_WORK:
         return far_rows(*given)
-    from margin.cluster import plusplus_kernels
+    from margin.cluster import compiled_loops
 
-    return plusplus_kernels.far_rows(*given)
+    return compiled_loops.far_rows(*given)
 
 
 def far_rows(
@@ -50,7 +50,7 @@ def far_rows(
     """``order[first]``, then for every row of ``uniform`` the best of as many candidates as it has numbers in [0, 1).
 
     Rows are looked through in the given order, and measured from ``offset``. Compiled it stands in
-    :mod:`margin.cluster.plusplus_kernels`; a test holds the two together.
+    :mod:`margin.cluster.compiled_loops`; a test holds the two together.
     """
     x, weights = X[order] - offset, weights[order]
     squares, ones = np.einsum("ij,ij->i", x, x)[:, None], np.ones((len(x), 1))

@@ -1,4 +1,4 @@
-"""k-means++ compiled by Numba: the same rows as by :func:`margin.cluster.plusplus.far_rows`, which is its definition.
+"""k-means++: the same rows as by :func:`margin.cluster.plusplus.far_rows`, which is its definition.
 
 Rows are turned into blocks in which a column is contiguous, so that loops over the rows of a block become vector
 instructions. Distances to all candidates, their minima with the nearest so far and the sums of these are made while a
@@ -7,106 +7,168 @@ block is in the first-level cache. Sums are kept per block: the next draw looks 
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.cluster.kmeans_kernels import ANY_ORDER
-from margin.core.cached_kernels import cached_kernel, inner_kernel, njit
+from margin.cluster.block_sizes import BLOCK
+from margin.core.kernel_source import (
+    ConstIntegerMatrix,
+    ConstIntegers,
+    ConstMatrix,
+    ConstVector,
+    Cube,
+    Integers,
+    Matrix,
+    Vector,
+    inner,
+    kernel,
+)
 
-__all__ = ["far_rows"]
+__all__ = ["choose_far_rows"]
 
-BLOCK = 64  # rows: 32 columns of them fill half of the first-level cache
-
-
-def far_rows(
-    X: np.ndarray, weights: np.ndarray, offset: np.ndarray, order: np.ndarray, first: int, uniform: np.ndarray
-) -> np.ndarray:
-    """See :func:`margin.cluster.plusplus.far_rows`."""
-    n, d = X.shape
-    blocks, trials = -(-n // BLOCK), uniform.shape[1]
-    turned, mass = np.empty((blocks, d, BLOCK)), np.empty((blocks, BLOCK))
-    nearest, found = np.full((blocks, BLOCK), np.inf), np.empty((trials, blocks, BLOCK))
-    memory = np.empty((trials, blocks)), np.empty(BLOCK), np.empty((trials, d)), np.full(trials, first)
-    chosen = np.empty(len(uniform) + 1, dtype=np.int64)
-    anywhere = (uniform * n).astype(np.int64)
-    _far_rows(X, weights, offset, order, uniform, anywhere, turned, mass, nearest, found, *memory, chosen)
-    return order[chosen]
+INFINITE = float("inf")
+ROUNDING = 2.220446049250313e-16  # of one operation, relative
 
 
-@cached_kernel
-def _far_rows(
-    X, weights, offset, order, uniform, anywhere, turned, mass, nearest, found, sums, gaps, points, candidates, chosen
-):  # fmt: skip
-    n, d = X.shape
+@kernel
+def choose_far_rows(
+    X: ConstMatrix,
+    weights: ConstVector,
+    offset: ConstVector,
+    order: ConstIntegers,
+    uniform: ConstMatrix,
+    anywhere: ConstIntegerMatrix,
+    turned: Cube,
+    squares: Matrix,
+    mass: Matrix,
+    nearest: Matrix,
+    found: Cube,
+    sums: Matrix,
+    points: Matrix,
+    candidates: Integers,
+    chosen: Integers,
+) -> cython.void:
+    """Positions in ``order`` of rows that are far apart, into ``chosen``.
+
+    Scratch: rows by blocks, ``turned`` (blocks, d, BLOCK), their ``squares``, weights ``mass`` and squared distances to
+    the ``nearest`` chosen row (blocks, BLOCK), the same with each candidate, ``found`` (trials, blocks, BLOCK), and its
+    weighted ``sums`` (trials, blocks); ``points`` (trials, d). ``candidates`` (trials,) begin as the first row.
+    """
+    best: cython.Py_ssize_t
+    least: cython.double
+    total: cython.double
+    n = X.shape[0]
     for i in range(turned.shape[0] * BLOCK):
-        b, r, row = i // BLOCK, i % BLOCK, order[i if i < n else 0]  # the last block is filled by rows without weight
-        for j in range(d):
-            turned[b, j, r] = X[row, j] - offset[j]
-        mass[b, r] = weights[row] if i < n else 0.0
-    for c in range(len(chosen)):
+        block = i // BLOCK
+        r = i % BLOCK
+        row = order[i if i < n else 0]  # the last block is filled by rows without weight
+        squares[block, r] = 0.0
+        for j in range(X.shape[1]):
+            turned[block, j, r] = X[row, j] - offset[j]
+            squares[block, r] += turned[block, j, r] * turned[block, j, r]
+        mass[block, r] = weights[row] if i < n else 0.0
+    for c in range(chosen.shape[0]):
         if c > 0:  # before, all candidates are the first row
             _draw(uniform[c - 1], anywhere[c - 1], mass, nearest, sums[0], candidates)
-        for t in range(len(candidates)):
-            for j in range(d):
+        for t in range(candidates.shape[0]):
+            for j in range(X.shape[1]):
                 points[t, j] = turned[candidates[t] // BLOCK, j, candidates[t] % BLOCK]
-        _look_at(turned, mass, points, nearest, found, sums, gaps)
-        best, least = 0, np.inf
-        for t in range(len(candidates)):
+        for block in range(turned.shape[0]):
+            for t in range(points.shape[0]):
+                sums[t, block] = _look_at(turned, block, squares, mass, points, t, nearest, found)
+        best = 0
+        least = INFINITE
+        for t in range(candidates.shape[0]):
             total = 0.0
-            for b in range(len(mass)):
-                total += sums[t, b]
+            for block in range(mass.shape[0]):
+                total += sums[t, block]
             if total < least:
-                best, least = t, total
+                best = t
+                least = total
         chosen[c] = candidates[best]
-        for b in range(len(mass)):
-            sums[0, b] = sums[best, b]
+        for block in range(mass.shape[0]):
+            sums[0, block] = sums[best, block]
             for r in range(BLOCK):
-                nearest[b, r] = found[best, b, r]
+                nearest[block, r] = found[best, block, r]
 
 
-@inner_kernel
-def _draw(uniform, anywhere, mass, nearest, sums, candidates):
+@inner
+def _draw(
+    uniform: ConstVector, anywhere: ConstIntegers, mass: Matrix, nearest: Matrix, sums: Vector, candidates: Integers
+) -> cython.void:
     """Rows in proportion to ``mass * nearest``, whose sums over blocks are known; if all are zero, ``anywhere``."""
-    total = 0.0
-    for b in range(len(sums)):
+    total: cython.double = 0.0
+    left: cython.double
+    block: cython.Py_ssize_t
+    row: cython.longlong
+    for b in range(sums.shape[0]):
         total += sums[b]
-    for t in range(len(uniform)):
+    for t in range(uniform.shape[0]):
         left = uniform[t] * total
-        b = 0
-        while b < len(sums) - 1 and left >= sums[b]:
-            left -= sums[b]
-            b += 1
+        block = 0
+        while block < sums.shape[0] - 1 and left >= sums[block]:
+            left -= sums[block]
+            block += 1
         # Rounding may leave a little more than the block has: then its last row with weight is taken.
         row = -1
         for r in range(BLOCK):
-            part = mass[b, r] * nearest[b, r]
+            part = mass[block, r] * nearest[block, r]
             if part > 0 and left >= 0:
-                row = b * BLOCK + r
+                row = block * BLOCK + r
                 left -= part
         candidates[t] = row if row >= 0 else anywhere[t]
 
 
-@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
-def _look_at(turned, mass, points, nearest, found, sums, gaps):
-    """With each candidate: squared distances of all rows to the nearest chosen one, and their weighted sums."""
+@inner
+def _look_at(
+    turned: Cube,
+    block: cython.Py_ssize_t,
+    squares: Matrix,
+    mass: Matrix,
+    points: Matrix,
+    t: cython.Py_ssize_t,
+    nearest: Matrix,
+    found: Cube,
+) -> cython.double:
+    """With candidate ``t``: squared distances of a block's rows to the nearest chosen one, and their weighted sum.
+
+    By |x|^2 - 2 x'p + |p|^2, a third less work than the squares of gaps; what rounding may have left is zero.
+    """
+    dots = cython.declare(cython.double[BLOCK])
+    lanes = cython.declare(cython.double[8])
+    own: cython.double = 0.0
+    gap: cython.double
+    least: cython.double
     d = points.shape[1]
-    fours = d - d % 4
-    for b in range(len(turned)):
-        for t in range(len(points)):
-            for r in range(BLOCK):
-                gaps[r] = 0.0
-            for j in range(0, fours, 4):  # four columns for every time that sums are read and written
-                p0, p1, p2, p3 = points[t, j], points[t, j + 1], points[t, j + 2], points[t, j + 3]
-                for r in range(BLOCK):
-                    g0, g1 = turned[b, j, r] - p0, turned[b, j + 1, r] - p1
-                    g2, g3 = turned[b, j + 2, r] - p2, turned[b, j + 3, r] - p3
-                    gaps[r] += g0 * g0 + g1 * g1 + g2 * g2 + g3 * g3
-            for j in range(fours, d):
-                for r in range(BLOCK):
-                    gap = turned[b, j, r] - points[t, j]
-                    gaps[r] += gap * gap
-            total = 0.0
-            for r in range(BLOCK):
-                least = gaps[r] if gaps[r] < nearest[b, r] else nearest[b, r]
-                found[t, b, r] = least
-                total += mass[b, r] * least
-            sums[t, b] = total
+    j: cython.Py_ssize_t = 0
+    for r in range(BLOCK):
+        dots[r] = 0.0
+    while j + 4 <= d:  # four columns for every time that sums are read and written
+        p0 = points[t, j]
+        p1 = points[t, j + 1]
+        p2 = points[t, j + 2]
+        p3 = points[t, j + 3]
+        own += (p0 * p0 + p1 * p1) + (p2 * p2 + p3 * p3)
+        for r in range(BLOCK):
+            dots[r] += (turned[block, j, r] * p0 + turned[block, j + 1, r] * p1) + (
+                turned[block, j + 2, r] * p2 + turned[block, j + 3, r] * p3
+            )
+        j += 4
+    while j < d:
+        p0 = points[t, j]
+        own += p0 * p0
+        for r in range(BLOCK):
+            dots[r] += turned[block, j, r] * p0
+        j += 1
+    for r in range(BLOCK):
+        both = squares[block, r] + own
+        gap = both - 2.0 * dots[r]
+        gap = gap if gap > (d + 4) * ROUNDING * both else 0.0
+        least = gap if gap < nearest[block, r] else nearest[block, r]
+        found[t, block, r] = least
+        dots[r] = mass[block, r] * least
+    for lane in range(8):
+        lanes[lane] = dots[lane]
+    for r in range(8, BLOCK, 8):
+        for lane in range(8):
+            lanes[lane] += dots[r + lane]
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))

@@ -3,8 +3,9 @@
 Each module here is made of ``*_kernels.py`` files, which stand beside the models that use them (``setup.py`` lists
 them). These files are Python: imported as they are, they do the same slowly, and the tests hold both to the same bits.
 
-Where wider vectors pay, a module exists a second time for processors of the level x86-64-v3 (AVX2), and gives the same
-bits there. ``MARGIN_KERNELS=baseline`` leaves those out; ``MARGIN_KERNELS=debug`` takes the ones with checked bounds.
+Where wider vectors pay, a module exists once more for processors of the levels x86-64-v3 (AVX2) or v4 (AVX-512), and
+gives the same bits there. ``MARGIN_KERNELS=baseline`` or ``v3`` goes no higher than that; ``MARGIN_KERNELS=debug``
+takes the modules with checked bounds.
 """
 
 from __future__ import annotations
@@ -19,13 +20,18 @@ __all__: list[str] = []
 HERE = Path(__file__).parent
 
 
-def has_wide_vectors() -> bool:
-    """Whether this processor is of level x86-64-v3, as far as NumPy tells."""
+LEVELS = ("v4", "v3", "baseline")
+
+
+def processor_level() -> str:
+    """The highest level of this processor, as far as NumPy tells."""
     try:
         features = import_module("numpy._core._multiarray_umath").__cpu_features__  # NumPy has no public name for them
     except (ImportError, AttributeError):
-        return False
-    return bool(features.get("X86_V3") or (features.get("AVX2") and features.get("FMA3")))
+        return "baseline"
+    if features.get("X86_V4") or features.get("AVX512_SKX"):
+        return "v4"
+    return "v3" if features.get("X86_V3") or (features.get("AVX2") and features.get("FMA3")) else "baseline"
 
 
 def folders() -> list[str]:
@@ -33,7 +39,8 @@ def folders() -> list[str]:
     wanted = os.environ.get("MARGIN_KERNELS", "")
     if wanted == "debug":
         return ["debug"]
-    return ["v3", "baseline"] if wanted != "baseline" and has_wide_vectors() else ["baseline"]
+    limit = LEVELS.index(wanted) if wanted in LEVELS else 0
+    return list(LEVELS[max(limit, LEVELS.index(processor_level())) :])
 
 
 __path__ = [str(HERE / name) for name in folders()]

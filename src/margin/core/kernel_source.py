@@ -21,6 +21,7 @@ __all__ = [
     *("ConstIntegerMatrix", "ConstIntegers", "IntegerMatrix", "Integers"),
     *("ConstIntegerMatrix32", "ConstIntegers32", "IntegerMatrix32", "Integers32"),
     *("ByteMatrix", "Bytes", "ConstByteMatrix", "ConstBytes"),
+    *("ConstIndices", "ConstRealMatrix", "ConstRealVector", "Index", "Real", "RealMatrix", "RealVector"),
 ]
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -67,3 +68,12 @@ Bytes = cython.uchar[::1]
 ByteMatrix = cython.uchar[:, ::1]
 ConstBytes = cython.const[cython.uchar][::1]
 ConstByteMatrix = cython.const[cython.uchar][:, ::1]
+
+# One of two types: a kernel is compiled for each. All arrays of a call that are ``Real`` have the same type.
+Real = cython.fused_type(cython.float, cython.double)
+RealVector = Real[::1]
+RealMatrix = Real[:, ::1]
+ConstRealVector = cython.const[Real][::1]
+ConstRealMatrix = cython.const[Real][:, ::1]
+Index = cython.fused_type(cython.int, cython.longlong)
+ConstIndices = cython.const[Index][::1]

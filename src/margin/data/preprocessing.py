@@ -3,7 +3,8 @@
 ``profile`` says what will happen to each column and why; ``preprocessor`` builds the transformer that does it:
 
 ==========  ====================================================================================
-number      missing values by the median; then as ``numbers`` says, by default mean 0 and deviation 1
+number      missing values by the median; then as ``numbers`` says, by default mean 0 and deviation 1; zero for
+            good if constant in training
 flag        0 and 1; missing values by the commonest
 category    missing becomes a label of its own; then one column per label, rare labels together
 date        year, month, day, weekday, hour and elapsed days, as far as they vary; then as numbers
@@ -51,8 +52,9 @@ def preprocessor(
     Only names and kinds are taken from ``data``. For a 2-D array of numbers the columns go by position, and the
     transformer takes arrays.
 
-    ``numbers`` "standard" gives mean 0 and standard deviation 1; "unit" the range 0 to 1, also for rows never seen:
-    for models of counts; "bins" the number of one of eight equal intervals: for models of categories; "plain" nothing.
+    ``numbers`` "standard" gives mean 0 and standard deviation 1 (and 0 for good where training had one value); "unit"
+    the range 0 to 1, also for rows never seen: for models of counts; "bins" the number of one of eight equal intervals:
+    for models of categories; "plain" nothing.
 
     ``encode="onehot"`` gives a column per label, ``encode="ordinal"`` one column of codes; of more than
     ``max_categories`` labels the rarest are merged (:class:`~margin.data.category_columns.CategoryColumns`).
@@ -143,10 +145,12 @@ def _number_steps(numbers: str) -> Any:
 
 
 def _scaling(numbers: str) -> tuple[str, Any] | None:
-    from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, StandardScaler
+    from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler
+
+    from margin.data.standard_columns import StandardColumns
 
     return {
-        "standard": ("scale", StandardScaler()),
+        "standard": ("scale", StandardColumns()),
         "unit": ("scale", MinMaxScaler(clip=True)),
         "bins": ("cut", KBinsDiscretizer(BINS, encode="ordinal", strategy="uniform", subsample=None)),
     }.get(numbers)

@@ -7,14 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import ArrayOf, DictOf, Form, ListOf, Sizes, Stored, StringOf, Violation
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    DictOf,
+    Form,
+    ListOf,
+    OneOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    Violation,
+    sometimes,
+)
 from margin.data.coercion import SPELLINGS
 from margin.data.date_parts import PARTS
 from margin.data.kinds import KINDS
 
 __all__ = ["FORMS"]
 
-OUTPUT: dict[str, Stored] = {"_sklearn_output_config": DictOf(StringOf(), StringOf())}
+OUTPUT: dict[str, Stored] = {"_sklearn_output_config": sometimes(DictOf(StringOf(), StringOf()))}
 
 
 def _kinds_are_known(model: Mapping[str, Any], _: Sizes) -> None:
@@ -41,6 +54,16 @@ def _dates_are_there(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("first_ must hold dates")
 
 
+def _range_is_one(model: Mapping[str, Any], _: Sizes) -> None:
+    if model.get("lowest_", 0.0) > model.get("highest_", 0.0):
+        raise Violation("lowest_ must be at most highest_")
+
+
+def _centers_and_scales(model: Mapping[str, Any], _: Sizes) -> None:
+    if not (model["with_mean"] is True and model["with_std"] is True and isinstance(model["copy"], bool)):
+        raise Violation("with_mean and with_std must be True, and copy True or False")
+
+
 FORMS: Mapping[str, Form] = {
     "CategoryColumns": Form(
         {
@@ -51,6 +74,15 @@ FORMS: Mapping[str, Form] = {
         [_labels_differ],
     ),
     "ColumnReader": Form({**OUTPUT, "spellings_": DictOf(StringOf(), StringOf(SPELLINGS))}, [_kinds_are_known]),
+    "StandardColumns": Form(
+        {
+            **OUTPUT,
+            **dict.fromkeys(("mean_", "var_"), ArrayOf("n_features", finite=False)),
+            "scale_": ArrayOf("n_features", finite=False),  # infinite for a constant column
+            "n_samples_seen_": OneOf(Count(), ArrayOf("n_features", kind="i", low=0), Real(0.0, finite=True)),
+        },
+        [_centers_and_scales],
+    ),
     "DateParts": Form(
         {
             **OUTPUT,
@@ -60,6 +92,7 @@ FORMS: Mapping[str, Form] = {
         [_dates_are_there],
     ),
     "JoinedTexts": Form({**OUTPUT}),
+    "LogTarget": Form({**OUTPUT, "lowest_": Real(), "highest_": Real()}, [_range_is_one]),
     "TfidfColumns": Form(
         {
             **OUTPUT,

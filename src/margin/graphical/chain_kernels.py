@@ -1,202 +1,294 @@
-"""Messages along a chain of states, compiled by Numba: in logarithms, and as numbers scaled at every time."""
+"""Messages along a chain of states: in logarithms, and as numbers scaled at every time."""
 
 from __future__ import annotations
 
-from typing import Any
+from math import exp, log
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import njit
+from margin.core.kernel_source import ConstIntegers, ConstMatrix, ConstVector, Matrix, Vector, inner, kernel
 
-# Only kernels call them; what they sum may be added in any order, as vector instructions do.
-INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-SUMS: dict[str, Any] = {**INNER, "fastmath": {"reassoc", "contract", "nsz"}}
-
-__all__ = ["backward_messages", "chain_sums", "forward_messages", "sums_in_logarithms"]
+__all__ = ["ChainScratch", "backward_messages", "forward_messages", "sum_chains", "sums_in_logarithms"]
 
 SMALL = 1e-30  # below it a sum of messages may owe something to paths that are too small to be held
+IMPOSSIBLE = float("-inf")  # the logarithm of a probability of 0
+NOT_A_NUMBER = float("nan")
 
 
-@njit(cache=True)
-def forward_messages(emissions, transition, start, alpha):
+@kernel
+def forward_messages(emissions: ConstMatrix, transition: ConstMatrix, start: ConstVector, alpha: Matrix) -> cython.void:
     """Fills ``alpha`` (T, K)."""
-    length, k = emissions.shape
+    peak: cython.double
+    total: cython.double
+    k = emissions.shape[1]
     for i in range(k):
         alpha[0, i] = start[i] + emissions[0, i]
-    for t in range(1, length):
+    for t in range(1, emissions.shape[0]):
         for i in range(k):
-            peak = -np.inf
+            peak = IMPOSSIBLE
             for j in range(k):
                 peak = max(peak, alpha[t - 1, j] + transition[j, i])
             total = 0.0
-            if peak > -np.inf:
+            if peak > IMPOSSIBLE:
                 for j in range(k):
-                    total += np.exp(alpha[t - 1, j] + transition[j, i] - peak)
-            alpha[t, i] = emissions[t, i] + peak + np.log(total) if total > 0.0 else -np.inf
+                    total += exp(alpha[t - 1, j] + transition[j, i] - peak)
+            alpha[t, i] = emissions[t, i] + peak + log(total) if total > 0.0 else IMPOSSIBLE
 
 
-@njit(cache=True)
-def backward_messages(emissions, transition, beta):
+@kernel
+def backward_messages(emissions: ConstMatrix, transition: ConstMatrix, beta: Matrix) -> cython.void:
     """Fills ``beta`` (T, K)."""
-    length, k = emissions.shape
+    peak: cython.double
+    total: cython.double
+    length = emissions.shape[0]
+    k = emissions.shape[1]
     for i in range(k):
         beta[length - 1, i] = 0.0
     for t in range(length - 2, -1, -1):
         for i in range(k):
-            peak = -np.inf
+            peak = IMPOSSIBLE
             for j in range(k):
                 peak = max(peak, transition[i, j] + emissions[t + 1, j] + beta[t + 1, j])
             total = 0.0
-            if peak > -np.inf:
+            if peak > IMPOSSIBLE:
                 for j in range(k):
-                    total += np.exp(transition[i, j] + emissions[t + 1, j] + beta[t + 1, j] - peak)
-            beta[t, i] = peak + np.log(total) if total > 0.0 else -np.inf
+                    total += exp(transition[i, j] + emissions[t + 1, j] + beta[t + 1, j] - peak)
+            beta[t, i] = peak + log(total) if total > 0.0 else IMPOSSIBLE
 
 
-@njit(**INNER)
-def log_sum(values):
-    largest = values[0]
-    for value in values:
-        largest = max(largest, value)
-    if largest == -np.inf:
+@cython.cclass
+class ChainScratch:
+    """Memory for chains of ``n`` states and at most as many times as ``alpha`` has rows."""
+
+    alpha: Matrix
+    weights: Matrix
+    scales: Vector
+    steps: Matrix  # (n, n)
+    at_end: Vector
+    beta: Vector
+    terms: Vector
+    ahead: Vector
+
+    def __init__(
+        self,
+        alpha: Matrix,
+        weights: Matrix,
+        scales: Vector,
+        steps: Matrix,
+        at_end: Vector,
+        beta: Vector,
+        terms: Vector,
+        ahead: Vector,
+    ):
+        self.alpha = alpha
+        self.weights = weights
+        self.scales = scales
+        self.steps = steps
+        self.at_end = at_end
+        self.beta = beta
+        self.terms = terms
+        self.ahead = ahead
+
+
+@inner
+def _log_sum(values: Vector) -> cython.double:
+    largest: cython.double = values[0]
+    total: cython.double = 0.0
+    for i in range(values.shape[0]):
+        largest = max(largest, values[i])
+    if largest == IMPOSSIBLE:
         return largest
-    total = 0.0
-    for value in values:
-        total += np.exp(value - largest)
-    return largest + np.log(total)
+    for i in range(values.shape[0]):
+        total += exp(values[i] - largest)
+    return largest + log(total)
 
 
-@njit(cache=True, nogil=True)
-def sums_in_logarithms(scores, first, last, between, marginals, pairs):
-    """Forward and backward over one sequence, for potentials of any size; the log of the sum over all paths."""
-    length, n = scores.shape
-    forward, terms = np.empty(scores.shape), np.empty(n)
-    backward, later = last.copy(), np.empty(n)
+@kernel
+def sums_in_logarithms(
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    scores: ConstMatrix,
+    first: ConstVector,
+    last: ConstVector,
+    between: ConstMatrix,
+    marginals: Matrix,
+    pairs: Matrix,
+    scratch: ChainScratch,
+) -> cython.double:
+    """Forward and backward over the sequence from ``begin`` to ``end``, for potentials of any size; the log of the sum
+    over all paths."""
+    n = scores.shape[1]
+    length = end - begin
     for k in range(n):
-        forward[0, k] = first[k] + scores[0, k]
+        scratch.alpha[0, k] = first[k] + scores[begin, k]
+        scratch.beta[k] = last[k]
     for t in range(1, length):
         for k in range(n):
             for j in range(n):
-                terms[j] = forward[t - 1, j] + between[j, k]
-            forward[t, k] = log_sum(terms) + scores[t, k]
+                scratch.terms[j] = scratch.alpha[t - 1, j] + between[j, k]
+            scratch.alpha[t, k] = _log_sum(scratch.terms) + scores[begin + t, k]
     for k in range(n):
-        terms[k] = forward[length - 1, k] + last[k]
-    z = log_sum(terms)
+        scratch.terms[k] = scratch.alpha[length - 1, k] + last[k]
+    z = _log_sum(scratch.terms)
     for t in range(length - 1, -1, -1):
         for k in range(n):
-            marginals[t, k] = np.exp(forward[t, k] + backward[k] - z)
-            later[k] = scores[t, k] + backward[k]
+            marginals[begin + t, k] = exp(scratch.alpha[t, k] + scratch.beta[k] - z)
+            scratch.ahead[k] = scores[begin + t, k] + scratch.beta[k]
         if t == 0:
             break
         for j in range(n):
             for k in range(n):
-                terms[k] = between[j, k] + later[k]
-                pairs[j, k] += np.exp(forward[t - 1, j] + terms[k] - z)
-            backward[j] = log_sum(terms)
+                scratch.terms[k] = between[j, k] + scratch.ahead[k]
+                pairs[j, k] += exp(scratch.alpha[t - 1, j] + scratch.terms[k] - z)
+            scratch.beta[j] = _log_sum(scratch.terms)
     return z
 
 
-@njit(**SUMS)
-def scaled_forward(scores, first, steps, alpha, weights, scales):
+@inner
+def _add_row(
+    total: Matrix, t: cython.Py_ssize_t, factor: cython.double, rows: Matrix, j: cython.Py_ssize_t
+) -> cython.void:
+    for k in range(rows.shape[1]):
+        total[t, k] += factor * rows[j, k]
+
+
+@inner
+def _scaled_forward(
+    begin: cython.Py_ssize_t, end: cython.Py_ssize_t, scores: ConstMatrix, first: ConstVector, scratch: ChainScratch
+) -> cython.double:
     """Forward messages that sum to 1 at every time; the log of what they were divided by, or NaN.
 
     ``steps`` are exponentials of at most 1. NaN says that a sum fell below ``SMALL``, so that paths which were lost by
     underflow might count.
     """
-    length, n = scores.shape
-    total = 0.0
-    for t in range(length):
-        peak = -np.inf
+    total: cython.double = 0.0
+    peak: cython.double
+    scale: cython.double
+    value: cython.double
+    alpha = scratch.alpha
+    weights = scratch.weights
+    n = scores.shape[1]
+    for t in range(end - begin):
+        peak = IMPOSSIBLE
         for k in range(n):
-            value = scores[t, k] + first[k] if t == 0 else scores[t, k]
+            value = scores[begin + t, k] + first[k] if t == 0 else scores[begin + t, k]
             peak = max(peak, value)
+        if peak == IMPOSSIBLE:
+            return NOT_A_NUMBER
         for k in range(n):
-            value = scores[t, k] + first[k] if t == 0 else scores[t, k]
-            weights[t, k] = np.exp(value - peak)
+            value = scores[begin + t, k] + first[k] if t == 0 else scores[begin + t, k]
+            weights[t, k] = exp(value - peak)
             alpha[t, k] = 1.0 if t == 0 else 0.0
         if t > 0:
             for j in range(n):
-                before = alpha[t - 1, j]
-                for k in range(n):
-                    alpha[t, k] += before * steps[j, k]
+                _add_row(alpha, t, alpha[t - 1, j], scratch.steps, j)
         scale = 0.0
         for k in range(n):
             alpha[t, k] *= weights[t, k]
             scale += alpha[t, k]
-        if not scale > SMALL or peak == -np.inf:
-            return np.nan
-        scales[t] = scale
+        if not scale > SMALL:
+            return NOT_A_NUMBER
+        scratch.scales[t] = scale
         for k in range(n):
             alpha[t, k] /= scale
-        total += peak + np.log(scale)
+        total += peak + log(scale)
     return total
 
 
-@njit(**SUMS)
-def scaled_backward(steps, alpha, weights, scales, beta, marginals, pairs):
+@inner
+def _flow_back(
+    steps: Matrix, j: cython.Py_ssize_t, ahead: Vector, before: cython.double, pairs: Matrix
+) -> cython.double:
+    """What reaches later times from state ``j``, in four lanes; ``pairs`` get their part."""
+    s0: cython.double = 0.0
+    s1: cython.double = 0.0
+    s2: cython.double = 0.0
+    s3: cython.double = 0.0
+    n = ahead.shape[0]
+    k: cython.Py_ssize_t = 0
+    while k + 4 <= n:
+        f0 = steps[j, k] * ahead[k]
+        f1 = steps[j, k + 1] * ahead[k + 1]
+        f2 = steps[j, k + 2] * ahead[k + 2]
+        f3 = steps[j, k + 3] * ahead[k + 3]
+        s0 += f0
+        s1 += f1
+        s2 += f2
+        s3 += f3
+        pairs[j, k] += before * f0
+        pairs[j, k + 1] += before * f1
+        pairs[j, k + 2] += before * f2
+        pairs[j, k + 3] += before * f3
+        k += 4
+    while k < n:
+        f0 = steps[j, k] * ahead[k]
+        s0 += f0
+        pairs[j, k] += before * f0
+        k += 1
+    return (s0 + s2) + (s1 + s3)
+
+
+@inner
+def _scaled_backward(
+    begin: cython.Py_ssize_t, end: cython.Py_ssize_t, marginals: Matrix, pairs: Matrix, scratch: ChainScratch
+) -> cython.void:
     """Marginals from the messages of both directions; ``beta`` holds the last backward message at first."""
-    length, n = alpha.shape
-    ahead = np.empty(n)
-    for t in range(length - 1, -1, -1):
+    n = pairs.shape[0]
+    for t in range(end - begin - 1, -1, -1):
         for k in range(n):
-            marginals[t, k] = alpha[t, k] * beta[k]
-            ahead[k] = weights[t, k] * beta[k] / scales[t]
+            marginals[begin + t, k] = scratch.alpha[t, k] * scratch.beta[k]
+            scratch.ahead[k] = scratch.weights[t, k] * scratch.beta[k] / scratch.scales[t]
         if t == 0:
             break
         for j in range(n):
-            before, total = alpha[t - 1, j], 0.0
-            for k in range(n):
-                flow = steps[j, k] * ahead[k]
-                total += flow
-                pairs[j, k] += before * flow
-            beta[j] = total
+            scratch.beta[j] = _flow_back(scratch.steps, j, scratch.ahead, scratch.alpha[t - 1, j], pairs)
 
 
-@njit(cache=True, nogil=True)
-def chain_sums(scores, ends, first, last, between, marginals, pairs):
-    """The log of the sum over all paths, for each of the sequences that stand one after another and stop at ``ends``.
-
-    Fills ``marginals`` (N, K) with the probability of each state at each time, and adds to ``pairs`` (K, K) the
-    expected number of times that a state follows another. Messages are numbers that are scaled at every time, so an
-    exponential is taken once for a state and not for every pair of states; where that could lose paths, a sequence is
-    done in logarithms.
-    """
+@kernel
+def sum_chains(
+    scores: ConstMatrix,
+    ends: ConstIntegers,
+    first: ConstVector,
+    last: ConstVector,
+    between: ConstMatrix,
+    marginals: Matrix,
+    pairs: Matrix,
+    log_z: Vector,
+    scratch: ChainScratch,
+) -> cython.void:
+    """See :func:`margin.graphical.chains.chain_sums`."""
+    highest: cython.double = between[0, 0]
+    end_peak: cython.double = last[0]
+    total: cython.double
+    final: cython.double
+    start: cython.Py_ssize_t = 0
+    end: cython.Py_ssize_t
     n = scores.shape[1]
-    log_z = np.zeros(len(ends))
-    steps, at_end, beta = np.empty((n, n)), np.empty(n), np.empty(n)
-    highest, end_peak = between[0, 0], last[0]
     for j in range(n):
         end_peak = max(end_peak, last[j])
         for k in range(n):
             highest = max(highest, between[j, k])
-    for j in range(n):
-        at_end[j] = np.exp(last[j] - end_peak)
-        for k in range(n):
-            steps[j, k] = np.exp(between[j, k] - highest)
-    longest = start = 0
-    for end in ends:
-        longest = max(longest, end - start)
-        start = end
-    alpha, weights, scales = np.empty((longest, n)), np.empty((longest, n)), np.empty(longest)
-    start = 0
-    for s in range(len(ends)):
+    if highest > IMPOSSIBLE and end_peak > IMPOSSIBLE:
+        for j in range(n):
+            scratch.at_end[j] = exp(last[j] - end_peak)
+            for k in range(n):
+                scratch.steps[j, k] = exp(between[j, k] - highest)
+    for s in range(ends.shape[0]):
         end = ends[s]
-        length = end - start
-        if length == 0:
+        if end == start:
             continue
-        part = scores[start:end]
-        total = np.nan
-        if highest > -np.inf and end_peak > -np.inf:
-            total = scaled_forward(part, first, steps, alpha[:length], weights[:length], scales)
+        total = NOT_A_NUMBER
         final = 0.0
-        for k in range(n):
-            final += alpha[length - 1, k] * at_end[k]
-        if np.isnan(total) or not final > SMALL:
-            log_z[s] = sums_in_logarithms(part, first, last, between, marginals[start:end], pairs)
+        if highest > IMPOSSIBLE and end_peak > IMPOSSIBLE:
+            total = _scaled_forward(start, end, scores, first, scratch)
+        if total == total:
+            for k in range(n):
+                final += scratch.alpha[end - start - 1, k] * scratch.at_end[k]
+        if not final > SMALL:  # also where the forward pass has given up
+            log_z[s] = sums_in_logarithms(start, end, scores, first, last, between, marginals, pairs, scratch)
         else:
             for k in range(n):
-                beta[k] = at_end[k] / final
-            scaled_backward(steps, alpha[:length], weights[:length], scales, beta, marginals[start:end], pairs)
-            log_z[s] = total + (length - 1) * highest + np.log(final) + end_peak
+                scratch.beta[k] = scratch.at_end[k] / final
+            _scaled_backward(start, end, marginals, pairs, scratch)
+            log_z[s] = total + (end - start - 1) * highest + log(final) + end_peak
         start = end
-    return log_z

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Posteriors", "backward", "chain_posteriors", "forward", "posteriors", "viterbi"]
+__all__ = ["Posteriors", "backward", "chain_posteriors", "chain_sums", "forward", "posteriors", "viterbi"]
 
 
 class Posteriors(NamedTuple):
@@ -26,7 +26,7 @@ class Posteriors(NamedTuple):
 
 def forward(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Forward messages (T, K) of log-potentials ``emissions`` (T, K), ``transition`` (K, K) and ``start`` (K,)."""
-    from margin.graphical.chain_kernels import forward_messages
+    from margin.compiled.graphical import forward_messages
 
     alpha = np.empty(emissions.shape)
     forward_messages(*_contiguous(emissions, transition, start), alpha)
@@ -35,7 +35,7 @@ def forward(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) ->
 
 def backward(emissions: np.ndarray, transition: np.ndarray) -> np.ndarray:
     """Backward messages (T, K): the log-sum over all continuations of a state."""
-    from margin.graphical.chain_kernels import backward_messages
+    from margin.compiled.graphical import backward_messages
 
     beta = np.empty(emissions.shape)
     backward_messages(*_contiguous(emissions, transition), beta)
@@ -49,15 +49,46 @@ def posteriors(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray)
 
 
 def chain_posteriors(
-    emissions: np.ndarray, ends: np.ndarray, transition: np.ndarray, start: np.ndarray
+    emissions: np.ndarray,
+    ends: np.ndarray,
+    transition: np.ndarray,
+    start: np.ndarray,
+    last: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for several sequences one after another that stop at ``ends``: log Z of each, states, all pairs."""
-    from margin.graphical.chain_kernels import chain_sums
+    """The same for several sequences one after another that stop at ``ends``: log Z of each, states, all pairs.
 
-    given = _contiguous(emissions, start, np.zeros(len(start)), transition)
-    states, pairs = np.zeros(given[0].shape), np.zeros(given[3].shape)
-    log_z = chain_sums(given[0], np.asarray(ends, dtype=np.int64), *given[1:], states, pairs)
+    ``last`` (K,) are log-potentials of the state in which a sequence stops, zeros if None.
+    """
+    ending = np.zeros(len(start)) if last is None else last
+    scores, first, ending, between = _contiguous(emissions, start, ending, transition)
+    states, pairs = np.zeros(scores.shape), np.zeros(between.shape)
+    log_z = chain_sums(scores, np.asarray(ends, dtype=np.int64), first, ending, between, states, pairs)
     return log_z, states, pairs
+
+
+def chain_sums(
+    scores: np.ndarray,
+    ends: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    between: np.ndarray,
+    marginals: np.ndarray,
+    pairs: np.ndarray,
+) -> np.ndarray:
+    """The log of the sum over all paths, for each of the sequences that stand one after another and stop at ``ends``.
+
+    Fills ``marginals`` (N, K) with the probability of each state at each time, and adds to ``pairs`` (K, K) the
+    expected number of times that a state follows another. Messages are numbers that are scaled at every time, so an
+    exponential is taken once for a state and not for every pair of states; where that could lose paths, a sequence is
+    done in logarithms.
+    """
+    from margin.compiled.graphical import ChainScratch, sum_chains
+
+    n, log_z = scores.shape[1], np.zeros(len(ends))
+    longest = int(np.diff(ends, prepend=0).max(initial=0))
+    memory = *np.empty((2, longest, n)), np.empty(longest), np.empty((n, n)), *np.empty((4, n))
+    sum_chains(scores, ends, first, last, between, marginals, pairs, log_z, ChainScratch(*memory))
+    return log_z
 
 
 def viterbi(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float]:

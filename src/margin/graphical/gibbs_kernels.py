@@ -1,29 +1,55 @@
-"""Sweeps of Gibbs sampling over a product of factors, compiled by Numba."""
+"""Sweeps of Gibbs sampling over a product of factors."""
 
 from __future__ import annotations
 
-import numpy as np
+from math import exp
 
-from margin.core.cached_kernels import njit
+import cython
+
+from margin.core.kernel_source import ConstIntegers, ConstMatrix, ConstVector, IntegerMatrix, Integers, Vector, kernel
 
 __all__ = ["gibbs_sweeps"]
 
+IMPOSSIBLE = float("-inf")  # the logarithm of a probability of 0
 
-@njit(cache=True)
-def gibbs_sweeps(state, sizes, values, offsets, begins, members, strides, firsts, found, uniforms, kept, thin):
+
+@kernel
+def gibbs_sweeps(
+    state: Integers,
+    sizes: ConstIntegers,
+    values: ConstVector,
+    offsets: ConstIntegers,
+    begins: ConstIntegers,
+    members: ConstIntegers,
+    strides: ConstIntegers,
+    firsts: ConstIntegers,
+    found: ConstIntegers,
+    uniforms: ConstMatrix,
+    weight: Vector,
+    kept: IntegerMatrix,
+    thin: cython.Py_ssize_t,
+) -> cython.bint:
     """One sweep per row of ``uniforms`` (sweeps, variables), changing ``state``; every ``thin``-th goes to ``kept``.
 
-    Returns False if all states of a variable have probability 0.
+    The log-tables of the factors stand end to end in ``values``; that of factor f begins at ``offsets[f]`` and its
+    variables are ``members`` with their ``strides`` from ``begins[f]`` to ``begins[f + 1]``. The factors of variable i
+    are ``found`` from ``firsts[i]`` to ``firsts[i + 1]``. ``weight``, as long as the most states of a variable, is
+    scratch. Returns False if all states of a variable have probability 0.
     """
-    n = len(state)
-    weight = np.zeros(sizes.max())
-    for sweep in range(len(uniforms)):
-        for i in range(n):
+    peak: cython.double
+    total: cython.double
+    level: cython.double
+    base: cython.longlong
+    step: cython.longlong
+    k: cython.Py_ssize_t
+    for sweep in range(uniforms.shape[0]):
+        for i in range(state.shape[0]):
             for k in range(sizes[i]):
                 weight[k] = 0.0
             for position in range(firsts[i], firsts[i + 1]):
                 f = found[position]
-                base, step = offsets[f], 0
+                base = offsets[f]
+                step = 0
                 for m in range(begins[f], begins[f + 1]):
                     if members[m] == i:
                         step = strides[m]
@@ -34,19 +60,21 @@ def gibbs_sweeps(state, sizes, values, offsets, begins, members, strides, firsts
             peak = weight[0]
             for k in range(1, sizes[i]):
                 peak = max(peak, weight[k])
-            if peak == -np.inf:
+            if peak == IMPOSSIBLE:
                 return False
             total = 0.0
             for k in range(sizes[i]):
-                weight[k] = np.exp(weight[k] - peak)
+                weight[k] = exp(weight[k] - peak)
                 total += weight[k]
-            level, k = uniforms[sweep, i] * total, 0
+            level = uniforms[sweep, i] * total
+            k = 0
             while k < sizes[i] - 1 and (level >= weight[k] or weight[k] == 0.0):
                 level -= weight[k]
                 k += 1
             while weight[k] == 0.0:  # rounding went past the last possible state
                 k -= 1
             state[i] = k
-        if len(kept) and sweep % thin == thin - 1:
-            kept[sweep // thin] = state
+        if kept.shape[0] and sweep % thin == thin - 1:
+            for i in range(state.shape[0]):
+                kept[sweep // thin, i] = state[i]
     return True

@@ -75,7 +75,7 @@ def gibbs_samples(
     Zeros in the factors may cut the states into parts between which a chain never moves; give a ``start`` of positive
     probability then, and do not trust the result.
     """
-    from margin.graphical.gibbs_kernels import gibbs_sweeps
+    from margin.compiled.graphical import gibbs_sweeps
 
     rng = as_generator(random_state)
     left = restricted(factors, evidence or {}, "gibbs_samples")
@@ -84,11 +84,11 @@ def gibbs_samples(
     flat = flat_factors(left, names)
     state = np.array([(start or {}).get(name, rng.integers(sizes[name])) for name in names], dtype=np.int64)
     counts = np.array([sizes[name] for name in names], dtype=np.int64)
-    rows = np.empty((n_samples, len(names)), dtype=np.int64)
-    gibbs_sweeps(state, counts, *flat, rng.random((burn_in, len(names))), rows[:0], 1)
+    rows, weight = np.empty((n_samples, len(names)), dtype=np.int64), np.empty(counts.max(initial=0))
+    gibbs_sweeps(state, counts, *flat, rng.random((burn_in, len(names))), weight, rows[:0], 1)
     for begin in range(0, n_samples, 1024):  # uniforms are drawn outside the kernel, in blocks
         block = rows[begin : begin + 1024]
-        if not gibbs_sweeps(state, counts, *flat, rng.random((len(block) * thin, len(names))), block, thin):
+        if not gibbs_sweeps(state, counts, *flat, rng.random((len(block) * thin, len(names))), weight, block, thin):
             raise ValueError("gibbs_samples: the chain is in a state of probability 0; give a start that is possible.")
     return names, rows
 

@@ -7,8 +7,8 @@ r"""Scores of a network structure on discrete data; all are sums of one local sc
         + \sum_k \log\frac{\Gamma(\alpha/(q_i r_i) + N_{ijk})}{\Gamma(\alpha/(q_i r_i))}\Bigr]
 
 with :math:`N_{ijk}` rows in which variable i is in state k and its parents in combination j, :math:`q_i` combinations
-and :math:`r_i` states. BIC counts free parameters, not edges. Here higher is better; :func:`bic` is the criterion on
-its usual scale, where lower is better.
+and :math:`r_i` states. BIC counts free parameters, not edges. Here higher is better;
+:func:`margin.foundations.statistics.bic` is the criterion on its usual scale, where lower is better.
 """
 
 from __future__ import annotations
@@ -23,20 +23,11 @@ from scipy.special import gammaln, xlogy
 
 from margin.graphical.network import row_index
 
-__all__ = ["SCORES", "FamilyScores", "bdeu_score", "bic", "family_counts", "log_likelihood_score", "structure_score"]
+__all__ = ["SCORES", "FamilyScores", "bdeu_score", "family_counts", "log_likelihood_score", "structure_score"]
 
 LARGEST_FAMILY = 2**24  # entries of a table of counts
 
 Local = Callable[[np.ndarray], float]
-
-
-def bic(log_likelihood: float, n_parameters: int, n_rows: int) -> float:
-    r"""Bayesian information criterion :math:`k \log n - 2 \log L`; lower is better.
-
-    >>> round(bic(-10.0, 2, 100), 3)
-    29.21
-    """
-    return float(n_parameters * np.log(n_rows) - 2 * log_likelihood)
 
 
 def family_counts(
@@ -168,7 +159,7 @@ class FamilyScores:
         return xlogy(counts, counts)
 
     def _compiled(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
-        from margin.graphical.score_kernels import log_likelihoods_with_one_more
+        from margin.compiled.graphical import log_likelihoods_with_one_more
 
         assert self._columns is not None
         assert self._penalty is not None
@@ -177,8 +168,10 @@ class FamilyScores:
         cells = n_cells * sizes[others]
         _refuse_large(child, len(parents) + 1, int(cells.max()))
         states, given = self.sizes[child], np.array(others, dtype=np.int64)
-        log_likelihoods = log_likelihoods_with_one_more(
-            self._columns, sizes, family, states, n_cells, given, self._k_log_k
+        log_likelihoods = np.empty(len(given))
+        log_likelihoods_with_one_more(
+            *(self._columns, sizes, family.astype(np.int64, copy=False), states, n_cells, given, self._k_log_k),
+            *(np.empty((4, int(cells.max(initial=0))), dtype=np.int32), log_likelihoods),
         )
         return log_likelihoods - self._penalty(float(len(self.rows))) * (cells // states * (states - 1))
 

@@ -22,6 +22,7 @@ from margin.core.domains import Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, default, parameter
 from margin.core.targets import numeric_target
+from margin.foundations.linalg.minimum_norm import DEPENDENT
 from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel
@@ -50,15 +51,19 @@ def dual_weights(K: NDArray[Any], y: NDArray[Any], alpha: float, weights: NDArra
         return matrix
 
     right = root * y if y.ndim == 1 else root[:, None] * y
+    # K holds inner products, whose eigenvalues are squares of what rows and columns have as singular values.
+    least = max(len(K) * float(np.finfo(np.float64).eps), DEPENDENT**2)
     try:
-        # An exactly singular matrix often passes by rounding and gives noise: then the diagonal of the factor tells.
-        factor, lower = sla.cho_factor(system(), lower=True, overwrite_a=True, check_finite=False)
-        pivots = np.diag(factor)
-        if pivots.min() ** 2 <= len(K) * np.finfo(np.float64).eps * pivots.max() ** 2:
+        # A singular matrix often passes by rounding and gives noise: then its condition tells.
+        matrix = system()
+        pocon, lange = sla.get_lapack_funcs(("pocon", "lange"), (matrix,))
+        norm = lange("1", matrix)
+        factor, lower = sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        if pocon(factor, norm, uplo="L")[0] <= least:
             raise np.linalg.LinAlgError
         solution = sla.cho_solve((factor, lower), right, check_finite=False)
     except np.linalg.LinAlgError:
-        solution = sla.lstsq(system(), right, check_finite=False)[0]
+        solution = sla.lstsq(system(), right, cond=least, check_finite=False)[0]
     return root * solution if y.ndim == 1 else root[:, None] * solution
 
 

@@ -8,6 +8,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy.special import comb
 
+from margin.linear.moments import LEAST_SPREAD
+
 __all__ = [
     "NAMED",
     "check_terms",
@@ -15,6 +17,7 @@ __all__ = [
     "monomial_powers",
     "monomials",
     "radial_basis",
+    "without_constants",
 ]
 
 MOST_TERMS = 20_000  # columns of a design matrix beyond which the expansion is surely a mistake
@@ -56,6 +59,12 @@ def check_terms(owner: str, n_features: int, degree: int) -> None:
         raise ValueError(
             f"{owner}: degree {degree} in {n_features} columns has {terms} terms; at most {MOST_TERMS} are possible."
         )
+
+
+def without_constants(X: np.ndarray) -> np.ndarray:
+    """``X`` with zeros in columns of one value, up to rounding: no monomial of such a column is learned."""
+    constant = np.ptp(X, axis=0) <= LEAST_SPREAD * np.abs(X).max(axis=0)
+    return np.where(constant, 0.0, X) if constant.any() else X
 
 
 def monomials(X: np.ndarray, powers: np.ndarray) -> np.ndarray:

@@ -14,7 +14,16 @@ from margin.core.estimator import Estimator
 from margin.core.number_range import finite_values, power_of_two, require_squares
 from margin.core.parameters import attribute, parameter
 from margin.core.targets import numeric_target
-from margin.linear.basis import MOST_TERMS, NAMED, check_terms, fourier_basis, monomial_powers, monomials, radial_basis
+from margin.linear.basis import (
+    MOST_TERMS,
+    NAMED,
+    check_terms,
+    fourier_basis,
+    monomial_powers,
+    monomials,
+    radial_basis,
+    without_constants,
+)
 from margin.linear.penalized_least_squares import ridge
 
 __all__ = ["BasisRegression"]
@@ -63,7 +72,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         if isinstance(self.basis, str) and self.basis == "radial":
             require_squares(type(self).__name__, "X", X)
         basis = self._prepared(X if weights is None else X[weights > 0])
-        terms = finite_values(type(self).__name__, "X", X, lambda: self._terms(X, basis))
+        known = without_constants(X) if basis["kind"] == "polynomial" else X
+        terms = finite_values(type(self).__name__, "X", X, lambda: self._terms(known, basis))
         unit = power_of_two(np.abs(Y).max(initial=0.0))  # coefficients are linear in y: its squares need not overflow
         targets = Y.reshape(len(Y), -1) / unit
         try:

@@ -28,6 +28,7 @@ from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.linear.basis import check_terms, monomial_powers, monomials
+from margin.linear.moments import varies
 
 __all__ = ["GaussianPrediction", "HeteroscedasticRegression", "gaussian_nll"]
 
@@ -123,7 +124,11 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         check_terms("HeteroscedasticRegression", X.shape[1], max(self.degree, self.variance_degree))
         center, spread = _weighted_scale(X, weights)
+        # What differs by rounding only is constant: divided by its deviation it would be noise of size 1, and where it
+        # moves later, a number in its own unit. It stays zero.
+        spread = np.where(varies(spread, center, 1.0), spread, np.inf)
         middle, size = _weighted_scale(y[:, None], weights)
+        size = np.where(size > 0, size, 1.0)
         self.scaling_ = {
             "center": center,
             "spread": spread,
@@ -250,5 +255,4 @@ def _weighted_scale(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.
         mean = fraction @ rows
         return mean, np.sqrt(fraction @ (rows - mean) ** 2)
 
-    mean, spread = in_safe_units(rule, X)
-    return mean, np.where(spread > 0, spread, 1.0)
+    return in_safe_units(rule, X)

@@ -2,8 +2,8 @@ r"""Ordinary least squares: minimize :math:`\sum_i w_i \lVert y_i - B^\top x_i -
 
 Three ways to the same solution, each called where it is both fast and exact enough:
 :func:`solve_moments` (Cholesky of the normal equations, one pass over the rows), :func:`solve_rows` (orthogonal
-triangularization of the rows themselves, minimum norm when the columns are dependent), :func:`solve_iteratively`
-(LSQR, when even a p x p matrix would be too large). :func:`least_squares` chooses.
+triangularization of the rows themselves, minimum norm when the columns are dependent, exactly or nearly),
+:func:`solve_iteratively` (LSQR, when even a p x p matrix would be too large). :func:`least_squares` chooses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from margin.core.chunks import map_row_chunks
 from margin.core.threads import blas_threads
-from margin.linear.moments import RegressionMoments, blocks, moments, varies
+from margin.foundations.linalg.minimum_norm import DEPENDENT, EPS, minimum_norm, minimum_norm_from_gram
+from margin.linear.moments import CANCELLATION, RegressionMoments, blocks, moments, varies
 
 __all__ = [
     "Solution",
@@ -58,12 +59,19 @@ class Solution:
 
 
 def least_squares(
-    X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True, tol: float = 1e-12
+    X: Any,
+    Y: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    intercept: bool = True,
+    tol: float = 1e-12,
+    rank_tol: float = DEPENDENT,
 ) -> Solution:
     """The (minimum-norm) least-squares solution for finite ``X`` (n, p; dense or CSR) and ``Y`` (n, q).
 
     A NaN or an infinity in ``X`` raises ``FloatingPointError``, found without a pass of its own, and so does a
-    coefficient beyond the range of float64. ``tol`` is the precision of LSQR, for sparse ``X`` of very many columns.
+    coefficient beyond the range of float64. ``tol`` is the precision of LSQR, for sparse ``X`` of very many columns;
+    ``rank_tol`` the relative singular value of the scaled columns below which they count as dependent.
 
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> s = least_squares(X, np.array([[1.0], [3.0], [5.0]]))
@@ -74,11 +82,11 @@ def least_squares(
     if sp.issparse(X) and p > WIDE_SPARSE:
         return solve_iteratively(X, Y, weights, intercept=intercept, tol=tol)[0]
     if n - intercept < p:  # dependent for certain, and the p x p matrix would be the larger one
-        return solve_rows(X, Y, weights, intercept=intercept)
+        return solve_rows(X, Y, weights, intercept=intercept, tol=rank_tol)
     sums = moments(X, Y, weights, centered=intercept)
     solution = solve_moments(sums) if sums.finite and _safe(sums) else None
     if solution is None:
-        return solve_rows(X, Y, weights, intercept=intercept)
+        return solve_rows(X, Y, weights, intercept=intercept, tol=rank_tol)
     if (solution.rss <= RESIDUAL_CANCELLATION * sums.yy).any():
         rss = _residual_squares(X, Y, weights, solution)
         return Solution(solution.coef, solution.intercept, solution.rank, rss)
@@ -106,30 +114,36 @@ def solve_moments(m: RegressionMoments) -> Solution | None:
     return Solution(coef, m.mean_y - m.mean_x @ coef, len(scale), rss)
 
 
-def solve_dependent_moments(m: RegressionMoments) -> Solution:
+def solve_dependent_moments(m: RegressionMoments, tol: float = DEPENDENT) -> Solution:
     """Minimum-norm solution from moments alone, for chunks that are gone: the eigenvalues keep half the digits."""
-    values, vectors = np.linalg.eigh(m.xx)
-    # Rounding in a sum of squares is relative to the largest one: smaller eigenvalues are noise.
-    kept = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps
-    coef = vectors[:, kept] @ ((vectors[:, kept].T @ m.xy) / values[kept][:, None])
-    rss = np.maximum(m.yy - (coef * m.xy).sum(axis=0), 0.0)
-    return Solution(coef, m.mean_y - m.mean_x @ coef, int(kept.sum()), rss)
+    # A column far from zero has lost as many digits of its scatter as its mean has more than its deviations;
+    # `moments` sums a second time before half of them are gone.
+    m = m.without_constants()
+    scatter = m.xx.diagonal()
+    varying = scatter > 0
+    far = (m.weight * m.mean_x[varying] ** 2 / scatter[varying]).max(initial=0.0)
+    rounding = EPS * (1.0 + min(far, 1.0 / CANCELLATION))
+    coef, rank = minimum_norm_from_gram(m.xx, m.xy, tol=tol, rounding=rounding)
+    rss = np.maximum(m.yy - (2 * coef * m.xy - coef * (m.xx @ coef)).sum(axis=0), 0.0)
+    return Solution(coef, m.mean_y - m.mean_x @ coef, rank, rss)
 
 
-def solve_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True) -> Solution:
+def solve_rows(
+    X: Any,
+    Y: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    intercept: bool = True,
+    tol: float = DEPENDENT,
+) -> Solution:
     r"""Least squares from the rows: :math:`[X\,Y] = Q R` block by block, then singular values of the small R.
 
-    Columns are scaled by powers of two (no rounding), so neither huge nor tiny values overflow. Independent columns
-    have one solution, found in the scaled columns; for dependent ones the minimum norm is taken in the user's own.
+    Columns are scaled by powers of two (no rounding), so neither huge nor tiny values overflow; those that are
+    dependent to ``tol`` in that scale get the minimum norm (:func:`minimum_norm`).
     """
     n, p = X.shape
     Rx, Ry, mean, scale_x, scale_y = triangular_rows(X, Y, weights, intercept=intercept)
-    cutoff = max(n, p) * np.finfo(float).eps
-    coef, rank = _minimum_norm(Rx, Ry, cutoff)
-    if rank < p:
-        common = scale_x.max(initial=0.0)
-        coef, rank = _minimum_norm(Rx * (scale_x / common), Ry, cutoff)
-        coef *= scale_x[:, None] / common  # back to the scaled columns
+    coef, rank = minimum_norm(Rx, Ry, tol=tol, rows=n, unit=scale_x)
     with np.errstate(over="ignore"):
         rss = ((Ry - Rx @ coef) ** 2).sum(axis=0) * scale_y**2
         b = (mean[p:] - mean[:p] @ coef) * scale_y
@@ -269,9 +283,3 @@ def _triangle(parts: Iterator[np.ndarray], columns: int) -> np.ndarray:
 def _upper(parts: list[np.ndarray], columns: int) -> np.ndarray:
     (R,) = sl.qr(np.vstack(parts), mode="r", overwrite_a=True, check_finite=False)
     return np.asarray(R[:columns])
-
-
-def _minimum_norm(A: np.ndarray, B: np.ndarray, cutoff: float) -> tuple[np.ndarray, int]:
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    kept = s > cutoff * s.max(initial=0.0)
-    return Vt[kept].T @ ((U[:, kept].T @ B) / s[kept][:, None]), int(kept.sum())

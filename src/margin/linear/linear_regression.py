@@ -41,7 +41,7 @@ __all__ = ["LinearRegression"]
 
 
 class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
-    r"""Least squares in one pass over the rows; the minimum-norm solution if columns are linearly dependent.
+    r"""Least squares in one pass over the rows; the minimum-norm solution if columns are (nearly) linearly dependent.
 
     Several columns of ``y`` are fitted at once, ``X`` may be sparse, and ``partial_fit`` takes a table chunk by chunk:
     it keeps only moments, so its result is that of ``fit`` on all rows together.
@@ -58,7 +58,12 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
     _: KW_ONLY
     fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
     copy_X: bool = parameter(True, Flag(), COPY)
-    tol: float = parameter(1e-6, Number(low=0), "Precision of the iteration for sparse X of very many columns.")
+    tol: float = parameter(
+        1e-6,
+        Number(low=0),
+        "Singular values of the columns, each of norm one, below this fraction of the largest count as zero (0: below "
+        "rounding); for sparse X of very many columns the precision of the iteration.",
+    )
     n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
     positive: bool = parameter(False, Flag(), "Whether coefficients must not be negative.")
 
@@ -77,7 +82,7 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
         self.__dict__.pop("moments_", None)
         if self.positive:
             self._refuse_overflow(X, Y)
-        solve = nonnegative_least_squares if self.positive else partial(least_squares, tol=self.tol)
+        solve = nonnegative_least_squares if self.positive else partial(least_squares, tol=self.tol, rank_tol=self.tol)
         try:
             with thread_limit(self.n_jobs):
                 solution = solve(X, Y, weights, intercept=bool(self.fit_intercept))
@@ -104,7 +109,7 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
             raise ValueError("LinearRegression: partial_fit: squares of X or y overflow; scale the columns first.")
         total = chunk if first else self._merged(chunk)
         self.moments_ = asdict(total)
-        return self._learn(solve_moments(total) or solve_dependent_moments(total), total.weight, single)
+        return self._learn(solve_moments(total) or solve_dependent_moments(total, self.tol), total.weight, single)
 
     def predict(self, X: Any) -> np.ndarray:
         r"""Predict :math:`\theta_0 + \theta^\top x` for every row."""
@@ -123,6 +128,11 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
         if self.coef_.ndim != 1:
             raise ValueError(f"LinearRegression: summary is for one target; got {len(self.coef_)}.")
         X, Y, weights, _ = self._rows(X, y, sample_weight, first=False)
+        if self.rank_ is not None and self.rank_ < X.shape[1] < X.shape[0]:
+            raise ValueError(
+                f"LinearRegression: summary: the columns of X are linearly dependent (rank {self.rank_} of "
+                f"{X.shape[1]} at tol={self.tol:g}), so single coefficients have no error bars."
+            )
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])]))
         return summarize_linear(
             self.coef_,

@@ -58,6 +58,15 @@ class RegressionMoments:
     def finite(self) -> bool:
         return bool(np.isfinite(self.xx.diagonal()).all() and np.isfinite(self.xy).all() and np.isfinite(self.yy).all())
 
+    def without_constants(self) -> RegressionMoments:
+        """With zeros for columns that do not vary: what their squares show is the rounding of their mean."""
+        varying = varies(np.sqrt(np.maximum(self.xx.diagonal(), 0.0)), self.mean_x, self.weight)
+        if varying.all():
+            return self
+        return replace(
+            self, xx=np.where(np.outer(varying, varying), self.xx, 0.0), xy=np.where(varying[:, None], self.xy, 0.0)
+        )
+
     def merge(self, other: RegressionMoments) -> RegressionMoments:
         r"""The moments of both sets of rows, :math:`S = S_1 + S_2 + \frac{W_1 W_2}{W_1 + W_2} \delta\delta^\top`."""
         weight = self.weight + other.weight

@@ -19,10 +19,11 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from margin.core.chunks import map_row_chunks
+from margin.foundations.linalg.minimum_norm import DEPENDENT, row_space
 from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares, solve_iteratively
-from margin.linear.moments import RegressionMoments, blocks, moments
+from margin.linear.moments import RegressionMoments, blocks, moments, varies
 
-__all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "ridge_from_moments"]
+__all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "ridge_by_svd", "ridge_from_moments"]
 
 # One minus a leverage below this is rounding: the row alone decides its own prediction, whatever its error elsewhere.
 SMALLEST_FREEDOM = 1e-12
@@ -53,6 +54,7 @@ def ridge(
 
 def ridge_from_moments(m: RegressionMoments, alpha: float) -> Solution | None:
     r""":math:`(S_{xx} + \alpha I) B = S_{xy}` by Cholesky on unit-diagonal scaling; None if ill-conditioned."""
+    m = m.without_constants()
     penalized = m.xx + alpha * np.eye(len(m.xx))
     scale = np.sqrt(penalized.diagonal())
     unit = penalized / np.outer(scale, scale)
@@ -64,6 +66,19 @@ def ridge_from_moments(m: RegressionMoments, alpha: float) -> Solution | None:
         return None
     coef = sl.cho_solve((factor, True), m.xy / scale[:, None]) / scale[:, None]
     return _solution(m, coef, len(scale))
+
+
+def ridge_by_svd(Z: np.ndarray, T: np.ndarray, alpha: float) -> tuple[np.ndarray, int]:
+    r"""Coefficients :math:`V\,\mathrm{diag}(s/(s^2 + \alpha))\,U^\top T` of centered rows ``Z`` (n, p), targets ``T``,
+    and the rank; directions in which the columns depend on each other and which the penalty leaves free get none.
+    """
+    U, s, Vt = np.linalg.svd(Z, full_matrices=False)
+    floor = DEPENDENT * s.max(initial=0.0)
+    if not len(s) or np.hypot(s[-1], np.sqrt(alpha)) > floor:
+        return Vt.T @ ((s / (s**2 + alpha))[:, None] * (U.T @ T)), len(s)
+    basis = row_space(Z)
+    U, s, Vt = np.linalg.svd(Z @ basis, full_matrices=False)
+    return basis @ (Vt.T @ ((s / (s**2 + alpha))[:, None] * (U.T @ T))), basis.shape[1]
 
 
 def leave_one_out(
@@ -156,14 +171,13 @@ def _from_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, 
         raise FloatingPointError("X holds a value that is not finite.")
     m = _means(dense, Y, weights, intercept)
     root = 1.0 if weights is None else np.sqrt(weights)[:, None]
-    Z, T = root * (dense - m.mean_x), root * (Y - m.mean_y)
+    Z, T = _centered(dense, m, root), root * (Y - m.mean_y)
     gram = Z @ Z.T
     gram.flat[:: len(Z) + 1] += alpha
     factor, failed = lapack.dpotrf(gram, lower=1)
     rcond = 0.0 if failed else lapack.dpocon(factor, np.abs(gram).sum(axis=0).max(), uplo="L")[0]
     if rcond < LEAST_RCOND:  # squares have lost what singular values keep
-        U, singular, Vt = np.linalg.svd(Z, full_matrices=False)
-        coef = Vt.T @ ((singular / (singular**2 + alpha))[:, None] * (U.T @ T))
+        coef, _ = ridge_by_svd(Z, T, alpha)
     else:
         coef = Z.T @ sl.cho_solve((factor, True), T)
     rss = ((T - Z @ coef) ** 2).sum(axis=0)
@@ -176,11 +190,18 @@ def _from_augmented_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarra
     m = _means(dense, Y, weights, intercept)
     root = 1.0 if weights is None else np.sqrt(weights)[:, None]
     p, q = dense.shape[1], Y.shape[1]
-    rows = np.vstack([root * (dense - m.mean_x), np.sqrt(alpha) * np.eye(p)])
+    rows = np.vstack([_centered(dense, m, root), np.sqrt(alpha) * np.eye(p)])
     targets = np.vstack([root * (Y - m.mean_y), np.zeros((p, q))])
     coef = least_squares(rows, targets, intercept=False).coef
     rss = ((targets - rows @ coef)[: len(dense)] ** 2).sum(axis=0)
     return Solution(coef, m.mean_y - m.mean_x @ coef, p, rss)
+
+
+def _centered(X: np.ndarray, m: RegressionMoments, root: Any) -> np.ndarray:
+    """The rows less their means, times the roots of the weights; columns that do not vary are zero."""
+    Z: np.ndarray = root * (X - m.mean_x)
+    Z[:, ~varies(np.linalg.norm(Z, axis=0), m.mean_x, m.weight)] = 0.0
+    return Z
 
 
 def _solution(m: RegressionMoments, coef: np.ndarray, rank: int) -> Solution:

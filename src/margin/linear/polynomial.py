@@ -17,7 +17,7 @@ from margin.core.estimator import Estimator
 from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, parameter
 from margin.core.targets import numeric_target
-from margin.linear.basis import check_terms
+from margin.linear.basis import check_terms, without_constants
 from margin.linear.linear_regression import LinearRegression
 
 __all__ = ["PolynomialRegression"]
@@ -25,6 +25,9 @@ __all__ = ["PolynomialRegression"]
 
 class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
     """Linear in its parameters, so least squares applies unchanged; the model is a polynomial in x.
+
+    Monomials of a column that is constant in training have the coefficient 0, and where monomials depend on each other
+    the shortest solution is taken, as :class:`LinearRegression` does.
 
     Examples
     --------
@@ -48,7 +51,7 @@ class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
         )
         check_terms("PolynomialRegression", X.shape[1], self.degree)
         monomials = PolynomialFeatures(self.degree, include_bias=False).fit(X)
-        terms = finite_values("PolynomialRegression", "X", X, lambda: monomials.transform(X))
+        terms = finite_values("PolynomialRegression", "X", X, lambda: monomials.transform(without_constants(X)))
         linear = LinearRegression().fit(terms, y, sample_weight)
         self.powers_ = monomials.powers_
         self.coef_, self.intercept_ = linear.coef_, linear.intercept_

@@ -22,7 +22,7 @@ from margin.linear.average_gradients import AverageGradients
 from margin.linear.least_squares import Solution, centered_operator, solve_iteratively
 from margin.linear.moments import moments
 from margin.linear.nonnegative import nonnegative_least_squares
-from margin.linear.penalized_least_squares import ridge
+from margin.linear.penalized_least_squares import ridge, ridge_by_svd
 
 __all__ = ["SOLVERS", "RidgeIterations", "RidgeProblem"]
 
@@ -71,13 +71,10 @@ def _svd(problem: RidgeProblem) -> Found:
     mean_x = w @ problem.X / w.sum() if problem.intercept else np.zeros(problem.X.shape[1])
     mean_y = w @ problem.Y / w.sum() if problem.intercept else np.zeros(problem.Y.shape[1])
     root = np.sqrt(w)[:, None]
-    U, s, Vt = np.linalg.svd(root * (problem.X - mean_x), full_matrices=False)
-    targets = root * (problem.Y - mean_y)
-    kept = s > max(problem.X.shape) * np.finfo(float).eps * s.max(initial=0.0)
-    shrink = np.where(kept, s / np.where(kept, s**2 + problem.alpha, 1.0), 0.0)
-    coef = Vt.T @ (shrink[:, None] * (U.T @ targets))
-    rss = ((targets - (U * s) @ (Vt @ coef)) ** 2).sum(axis=0)
-    return Solution(coef, mean_y - mean_x @ coef, int(kept.sum()), rss), None
+    rows, targets = root * (problem.X - mean_x), root * (problem.Y - mean_y)
+    coef, rank = ridge_by_svd(rows, targets, problem.alpha)
+    rss = ((targets - rows @ coef) ** 2).sum(axis=0)
+    return Solution(coef, mean_y - mean_x @ coef, rank, rss), None
 
 
 def _lsqr(problem: RidgeProblem) -> Found:

@@ -19,6 +19,7 @@ from margin.core.arguments import finite, integer, positive
 from margin.core.parallel import over_ranges
 from margin.core.threads import threads_for
 from margin.foundations.neighbors import nearest_rows, pairs_within
+from margin.reduction.block_sizes import TILE
 
 __all__ = [
     "components",
@@ -112,11 +113,16 @@ def shortest_paths(W: Any, method: str = "auto", threads: int | None = None) -> 
     n = graph.shape[0]
     if method == "floyd" or (method == "auto" and graph.nnz > MANY_EDGES * n * n):
         return _floyd(graph, threads)
-    from margin.reduction.path_kernels import dijkstra
+    from margin.compiled.reduction import dijkstra
 
     out = np.empty((n, n))
-    given = graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, np.arange(n), out
-    over_ranges(lambda low, high: dijkstra(low, high, *given), n, threads or threads_for(n * (graph.nnz + n) * 10))
+    given = graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, np.arange(n)
+
+    def part(low: int, high: int) -> None:
+        heap, position = np.empty((2, n), dtype=np.int64)
+        dijkstra(low, high, *given, heap, position, out)
+
+    over_ranges(part, n, threads or threads_for(n * (graph.nnz + n) * 10))
     return out
 
 
@@ -125,7 +131,7 @@ def _floyd(graph: sp.csr_array, threads: int | None) -> np.ndarray:
 
     For every tile of intermediate vertices: itself, then its row and column of tiles, then all others.
     """
-    from margin.reduction.path_kernels import TILE, floyd_cross, floyd_rest, through_tile
+    from margin.compiled.reduction import floyd_cross, floyd_rest, through_tile
 
     n = graph.shape[0]
     D = np.full((n, n), np.inf)

@@ -33,7 +33,7 @@ def mesh_repulsion(points: np.ndarray, spacing: float, threads: int = 1) -> tupl
 
     The error of a force is about one percent of its size at a ``spacing`` of a third, and falls with its fourth power.
     """
-    from margin.reduction.mesh_kernels import gather_fields, spread_charges
+    from margin.compiled.reduction import gather_fields, spread_charges
 
     d, n = points.shape
     plane = points if d == 2 else np.vstack([points, np.zeros_like(points)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from margin.core.number_range import power_of_two
 from margin.core.parallel import over_ranges
 from margin.core.randomness import as_generator
+from margin.core.restoring import restored
 from margin.core.threads import available, threads_for
+from margin.reduction.block_sizes import LANES
 from margin.reduction.embedding import principal_positions
 from margin.reduction.mesh import mesh_repulsion
 from margin.reduction.tsne_affinities import sparse_affinities
@@ -33,6 +36,16 @@ MESH_WORK = 200  # operations per point that the mesh is worth when threads are 
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
 
 
+def push_all(Y: np.ndarray, force: np.ndarray, sums: np.ndarray, low: int, high: int) -> None:
+    """The pushes of all points on the blocks ``low`` to ``high`` of LANES points each."""
+    from margin.compiled.reduction import pushes, pushes_in_plane
+
+    if len(Y) == 2:
+        pushes_in_plane(low, high, Y, force, sums)
+    else:
+        pushes(low, high, Y, *np.empty((2, len(Y), LANES), dtype=np.float32), force, sums)
+
+
 class NeighborDescent:
     """The running fit: positions (d, n), velocities and gains, and the affinities in compressed rows."""
 
@@ -41,7 +54,7 @@ class NeighborDescent:
         P = sparse_affinities(model, X)
         self.starts, self.neighbors, self.P = P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data
         self.entropy = float(np.sum(self.P * np.log(np.maximum(self.P, np.finfo(float).tiny))))
-        self.Y = self._initial_positions(X).astype(np.float32)
+        self.Y = self._initial_positions(X).astype(np.float32, order="C")
         self.velocity, self.gains = np.zeros(self.Y.shape), np.ones(self.Y.shape)
         self.iteration, self.settled = 0, False
         self.rate = model.learning_rate
@@ -72,7 +85,7 @@ class NeighborDescent:
 
     def _forces(self, spread: np.ndarray = NO_PAIRS) -> tuple[np.ndarray, np.ndarray, float]:
         """Pulls, pushes and the sum of all similarities; 1 + |y_i - y_j|^2 of the stored pairs into ``spread``."""
-        from margin.reduction.tsne_kernels import pulls, pulls_in_plane
+        from margin.compiled.reduction import pulls, pulls_in_plane
 
         kernel = pulls_in_plane if len(self.Y) == 2 else pulls
         pull = np.empty(self.Y.shape)
@@ -93,11 +106,8 @@ class NeighborDescent:
     def _pushes(self) -> tuple[np.ndarray, float]:
         if self.by_mesh:
             return mesh_repulsion(self.Y, self._spacing() * self.model.angle, self.threads)
-        from margin.reduction.tsne_kernels import LANES, pushes, pushes_in_plane
-
-        kernel, n = pushes_in_plane if len(self.Y) == 2 else pushes, self.Y.shape[1]
-        push, sums = np.empty_like(self.Y), np.empty(n, dtype=np.float32)
-        over_ranges(lambda low, high: kernel(low, high, self.Y, push, sums), -(-n // LANES), self.threads)
+        push, sums = np.empty_like(self.Y), np.empty(self.Y.shape[1], dtype=np.float32)
+        over_ranges(partial(push_all, self.Y, push, sums), -(-len(sums) // LANES), self.threads)
         return push.astype(np.float64), float(sums.sum(dtype=np.float64))
 
     def _spacing(self) -> float:
@@ -140,7 +150,8 @@ class NeighborDescent:
     def restore(self, state: dict[str, Any]) -> None:
         if state["Y"].shape != self.Y.shape:
             raise ValueError(f"TSNE: state belongs to positions of shape {state['Y'].shape}; got {self.Y.shape}.")
-        self.Y, self.velocity, self.gains = (state[name].copy() for name in ("Y", "velocity", "gains"))
+        for name in ("Y", "velocity", "gains"):
+            setattr(self, name, restored(state, name, getattr(self, name)))
         self.iteration = int(state["iteration"])
         self.best, self.best_iteration = float(state["best"]), int(state["best_iteration"])
         self.judge()

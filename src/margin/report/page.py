@@ -137,7 +137,7 @@ def _answer(comparison: Any, unseen: UnseenRows | None) -> list[Markup]:
 def _named(comparison: Any) -> Markup:
     """The winner's name, leading to the row of the notes that explains it."""
     inner = getattr(comparison.best_, "regressor_", comparison.best_)
-    inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
+    inner = inner.steps[-1][1] if isinstance(getattr(inner, "steps", None), list) else inner
     return class_term(type(inner), comparison.winner) if inner is not None else text(comparison.winner)
 
 
@@ -149,12 +149,9 @@ def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
         low, high = held_out_interval(comparison, unseen)
         if math.isfinite(low):
             parts.append(f"The 95\u202f% interval is {score_text(low)} to {score_text(high)}. ")
-    baseline = next((s for s in comparison.standings if s.model == BASELINE and not s.error), None)
-    if baseline is not None:
-        guess = "the most frequent class" if comparison.task == "classification" else "the mean"
-        if np.isfinite(baseline.mean):
-            parts.append(f"Always predicting {guess} gives {score_text(baseline.mean)}")
-            parts.append(", and the folds cannot tell the winner from that. " if baseline.tied else ". ")
+    if comparison.cut_short:
+        parts.append(f"{comparison.cut_short} ")
+    parts += _beside_a_guess(comparison, unseen)
     ties = [s for s in comparison.standings if s.tied and s.model not in (comparison.winner, BASELINE)]
     if ties:
         fastest = min(ties, key=lambda s: s.fit_seconds)
@@ -164,3 +161,15 @@ def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
     if comparison.diagnosis:
         parts.append(comparison.diagnosis)
     return parts
+
+
+def _beside_a_guess(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
+    """What a guess has on the rows of the score above."""
+    baseline = next((s for s in comparison.standings if s.model == BASELINE and not s.error), None)
+    on_held_out = unseen is not None and unseen.held_out and comparison.held_out_chance is not None
+    value = comparison.held_out_chance if on_held_out else None if baseline is None else baseline.mean
+    if value is None or not np.isfinite(value):
+        return []
+    guess = f"A guess without a look at the columns has {score_text(value)}{' there' if on_held_out else ''}"
+    tied = baseline is not None and baseline.tied
+    return [guess, ", and the folds cannot tell the winner from a guess. " if tied else ". "]

@@ -16,6 +16,8 @@ __all__ = ["Standing", "board"]
 RANKED, PARTIAL, CUT, FAILED, LEFT_OUT = "ranked", "partial", "cut", "failed", "left out"
 #: Two models are told apart when chance alone would give such a difference less often than this.
 LEVEL = 0.05
+#: So many folds of a model whose others were not reached, or one with so many test rows, are no luck.
+SEVERAL, MANY_ROWS = 2, 1_000
 NAN = float("nan")
 
 
@@ -55,10 +57,11 @@ def board(
     left_out: Mapping[str, str] | None = None,
     mixed: bool = False,
 ) -> list[Standing]:
-    """The standings, best first: models with all folds, those with some, then cut, failed and left out ones.
+    """The standings, best first: models with all folds or enough, those with one, then cut, failed and left out ones.
 
-    ``mixed`` ranks models with all and with some folds together: for a board that still grows. Intervals end at the
-    least and the largest value of the metric: no accuracy is above 1.
+    Who has some folds but not all, because time ended, stands where they put it beside the best of the others on the
+    same folds, unless they are too few to say so. ``mixed`` ranks all of them by their means: for a board that still
+    grows. Intervals end at the least and the largest value of the metric: no accuracy is above 1.
     """
     cut, left_out = cut or {}, left_out or {}
     by_model: dict[str, list[Trial]] = {}
@@ -68,10 +71,30 @@ def board(
     rows = [_standing(model, own_trials, metric, n_folds, cut.get(model, "")) for model, own_trials in by_model.items()]
     rows += [_without_score(model, metric, CUT, reason) for model, reason in cut.items() if model not in by_model]
     rows += [_without_score(model, metric, LEFT_OUT, reason) for model, reason in left_out.items()]
-    order = {RANKED: 0, PARTIAL: 0 if mixed else 1, CUT: 2, FAILED: 3, LEFT_OUT: 4}
+    order = {RANKED: 0, PARTIAL: 1, CUT: 2, FAILED: 3, LEFT_OUT: 4}
     sign = -1 if metric.greater_is_better else 1
-    rows.sort(key=lambda s: (order[s.status], sign * s.mean if s.mean == s.mean else np.inf, s.model))
-    return _with_tests(rows, by_model, metric)
+    best = min((s for s in rows if s.status == RANKED), key=lambda s: (sign * s.mean, s.model), default=None)
+
+    def place(s: Standing) -> tuple[int, float, str]:
+        value = s.mean if mixed or best is None else _on_all_folds(s, best, by_model, metric)
+        among_ranked = s.status == PARTIAL and (mixed or _is_no_luck(s, by_model[s.model]))
+        return 0 if among_ranked else order[s.status], sign * value if value == value else np.inf, s.model
+
+    return _with_tests(sorted(rows, key=place), by_model, metric)
+
+
+def _is_no_luck(s: Standing, trials: Sequence[Trial]) -> bool:
+    """Whether the folds that a model has say where it stands."""
+    return s.folds >= SEVERAL or sum(t.n_test for t in trials if t.stage == FOLD and not t.error) >= MANY_ROWS
+
+
+def _on_all_folds(s: Standing, best: Standing, by_model: Mapping[str, list[Trial]], metric: Metric) -> float:
+    """About what a model with some folds would have on all: as far from the best as on the folds that it has."""
+    if s.status != PARTIAL or not s.folds:
+        return s.mean
+    reference = _by_fold(by_model[best.model], metric)
+    common = [reference[fold].scores[metric.name] for fold in _by_fold(by_model[s.model], metric)]
+    return s.mean + best.mean - float(np.mean(common))
 
 
 def _standing(model: str, trials: list[Trial], metric: Metric, n_folds: int, cut: str) -> Standing:

@@ -17,14 +17,15 @@ from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, last_fi
 from margin.selection.trial import FOLD, SCREEN, Candidate, Task, Trial, TrialData
 from margin.selection.workers import InProcess, Result, WorkerPool
 
-__all__ = ["Budget", "open_workers", "promising", "reserve", "run_folds", "screen"]
+__all__ = ["Budget", "leading", "open_workers", "promising", "reserve", "run_folds", "screen"]
 
 Workers = InProcess | WorkerPool
 
-#: Parts of a budget: kept for the winner's last fits, at most and at least; the most one trial may take, on a part of
-#: the rows and on all. The last fits see more rows than a fold, and run side by side: what a fold may take fits into
-#: the reserve.
-RESERVE, LEAST_RESERVE, LONGEST_ON_A_PART, LONGEST = 0.25, 0.1, 1 / 12, 1 / 8
+#: Parts of a budget that are kept for the winner's last fits: as long as its cost is not known, at least, and at most.
+RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.25, 0.1, 0.4
+#: Parts of a budget, the most one trial may take: on a part of the rows, on all of them, and on all of them for the
+#: model that leads. The last fits see more rows than a fold: what a fold may take fits into what may be kept.
+LONGEST_ON_A_PART, LONGEST, LONGEST_OF_THE_BEST = 1 / 12, 1 / 8, 1 / 5
 #: Time is kept for so many times what the last fits of so many leaders would take: dearer blends make way for them.
 LEADERS, CAUTION = 2, 1.25
 #: Of what is not kept, the part that screening may use, and of that the part of a rung which is not the last.
@@ -94,6 +95,12 @@ def run_folds(
     def limit() -> float | None:
         return None if budget is None else min(budget.left(kept()), budget.seconds * LONGEST)
 
+    def limit_of_best() -> tuple[str, float] | None:
+        leader = None if budget is None or metric is None else leading(models, trials, metric, spared)
+        if budget is None or leader is None:
+            return None
+        return leader, min(budget.left(kept()), budget.seconds * LONGEST_OF_THE_BEST)
+
     def deadline() -> float | None:
         return None if budget is None else budget.deadline(kept())
 
@@ -109,6 +116,7 @@ def run_folds(
         limit=limit,
         order=None if metric is None else order,
         deadline=deadline,
+        limit_of_best=limit_of_best,
     )
     yield from workers.run(queue.next, stop)
 
@@ -116,14 +124,19 @@ def run_folds(
 def reserve(
     models: Sequence[str], plan: FoldPlan, trials: Sequence[Trial], metric: Metric, budget: Budget, n_jobs: int
 ) -> float:
-    """The part of a budget to keep for the last fits: less than ``RESERVE`` where the folds show that it will do."""
+    """The part of a budget to keep for the last fits: ``RESERVE``, or less or more where the folds show what they take.
+
+    More is kept only for the one that leads to be fitted once, to all rows: without it the choice was for nothing.
+    """
     fits = {t.model: t.fit_seconds for t in trials if t.stage == FOLD and t.fold == 0 and not t.error}
     leaders = [fits[model] for model in promising(models, trials, metric) if model in fits][:LEADERS]
     if not leaders:
         return RESERVE
     rows = (len(plan.development) + len(plan.held_out)) / len(plan.folds[0][0])
     seconds = last_fits_seconds(sum(leaders), rows, n_jobs, judged=len(plan.held_out) > 0)
-    return min(RESERVE, max(LEAST_RESERVE, CAUTION * seconds / budget.seconds))
+    best = last_fits_seconds(leaders[0], rows, n_jobs, judged=False)
+    usual, least = (CAUTION * needed / budget.seconds for needed in (seconds, best))
+    return max(LEAST_RESERVE, min(RESERVE, usual), min(MOST_RESERVE, least))
 
 
 def screen(
@@ -181,6 +194,12 @@ def promising(models: Sequence[str], trials: Sequence[Trial], metric: Metric) ->
         if (t.stage == SCREEN or (t.stage == FOLD and t.fold == 0)) and metric.name in t.scores:
             best[t.model] = max(best.get(t.model, (0, 0.0)), (t.n_train, sign * t.scores[metric.name]))
     return sorted(models, key=lambda m: tuple(-x for x in best.get(m, (0, 0.0))))
+
+
+def leading(models: Sequence[str], trials: Sequence[Trial], metric: Metric, spared: Sequence[str] = ()) -> str | None:
+    """The model that promises most, apart from the ``spared``; None as long as nothing is known of any."""
+    scored = {t.model for t in trials if metric.name in t.scores and t.stage in (SCREEN, FOLD)}
+    return next((m for m in promising(models, trials, metric) if m in scored and m not in spared), None)
 
 
 def _rung(

@@ -122,8 +122,14 @@ class LearningCurve:
         return bool(gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
-def in_words(curve: LearningCurve, baseline: float) -> str:
-    """The diagnosis of a learning curve as a sentence; ``baseline`` is the score of the best constant.
+def rows_in_words(curve: LearningCurve) -> str:
+    """Whether more rows would help, as a sentence."""
+    return "More rows would help." if curve.more_rows_help() else "Twice the rows changed little."
+
+
+def in_words(curve: LearningCurve, baseline: float, baseline_on_training_rows: float | None = None) -> str:
+    """The diagnosis of a learning curve as a sentence; ``baseline`` is the score of the best constant on the rows held
+    out, and where it is another on the training rows, as in time, that stands beside it: each error has its own.
 
     Scores that rise as models improve count by what they lack of one: 1 - accuracy, 1 - R squared.
 
@@ -132,21 +138,25 @@ def in_words(curve: LearningCurve, baseline: float) -> str:
     'It overfits: an error of 0.000 on its own training rows, 0.295 on others. More rows would help.'
     """
     greater = metric(curve.metric).greater_is_better
-    train, validation, constant = (
+    on_training_rows = baseline if baseline_on_training_rows is None else baseline_on_training_rows
+    train, validation, constant_there, constant = (
         max(float(1 - value if greater else value), 0.0)
-        for value in (curve.train[-1].mean(), curve.validation[-1].mean(), baseline)
+        for value in (curve.train[-1].mean(), curve.validation[-1].mean(), on_training_rows, baseline)
     )
-    rows = "More rows would help." if curve.more_rows_help() else "Twice the rows changed little."
-    if constant <= 0:
+    rows = rows_in_words(curve)
+    if not (constant > 0 and constant_there > 0):
         return rows
-    kind = diagnose(train, validation, constant)
+    left, left_on_others = train / constant_there, validation / constant
+    errors = f"an error of {train:.3f} on its own training rows, {validation:.3f} on others"
+    if train >= validation:  # rows that are easier for everyone, the constant too
+        errors = f"{left:.0%} of the constant's error is left on its own training rows, {left_on_others:.0%} on others"
     finding = {
-        "underfitting": f"It underfits, or the target is noisy: {train / constant:.0%} of the constant's error is left"
+        "underfitting": f"It underfits, or the target is noisy: {left:.0%} of the constant's error is left"
         " on its own training rows.",
-        "overfitting": f"It overfits: an error of {train:.3f} on its own training rows, {validation:.3f} on others.",
-        "good fit": f"A good fit: {train / constant:.0%} of the constant's error is left on training rows,"
-        f" {validation / constant:.0%} on others.",
-    }[kind]
+        "overfitting": f"It overfits: {errors}.",
+        "good fit": f"A good fit: {left:.0%} of the constant's error is left on training rows,"
+        f" {left_on_others:.0%} on others.",
+    }[diagnose(left, left_on_others, 1.0)]
     return f"{finding} {rows}"
 
 

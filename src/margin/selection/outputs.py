@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from margin.metrics import Metric, UndefinedMetricError
+from margin.selection.bounded import bounded_prediction
 
 __all__ = ["Output", "joined", "output_of", "scores_of"]
 
@@ -21,12 +22,14 @@ class Output:
     """``predicted`` are labels or numbers, one per row.
 
     ``scores`` are of ``kind`` "probabilities", (n, K) with a column for every class of the comparison, or "decision
-    values", (n,) for two classes and (n, K) for more.
+    values", (n,) for two classes and (n, K) for more. ``excess`` says how far a regressor left the range of its
+    training targets before it was bounded.
     """
 
     predicted: np.ndarray
     scores: np.ndarray | None = None
     kind: str = ""
+    excess: float = 0.0
 
     def by_method(self) -> Mapping[str, Any]:
         """The same under the names of the methods that gave it."""
@@ -42,9 +45,10 @@ def output_of(model: Any, X: Any, classes: Sequence[Any] = ()) -> Output:
     Probabilities are computed once: the prediction is the likeliest class unless its class decides
     otherwise, so ``predict`` is always called; decision values are asked for only where there are no probabilities.
     """
-    predicted = np.asarray(model.predict(X))
     if not len(classes):
-        return Output(predicted.astype(np.float64).ravel() if predicted.ndim == 2 else predicted.astype(np.float64))
+        numbers, excess = bounded_prediction(model, X)
+        return Output(np.asarray(numbers, dtype=np.float64).ravel(), excess=excess)
+    predicted = np.asarray(model.predict(X))
     for method, kind in (("predict_proba", PROBABILITIES), ("decision_function", DECISIONS)):
         if hasattr(model, method):
             scores = np.asarray(getattr(model, method)(X), dtype=np.float64)

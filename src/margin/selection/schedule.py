@@ -98,16 +98,18 @@ def cut(
 
     A model goes if one trial on all rows would take (before the ``last`` rung, by far) longer than ``longest`` seconds.
     Then the worst of the dear ones go until the rest can be afforded, before the last rung only those in the worse
-    half. The best never goes for its folds, and a few go on whatever happens, the cheapest of those given up.
+    half. The best never goes by an estimate: its own folds show what it costs. A few others go on whatever happens, the
+    cheapest of those given up.
     """
     reasons: dict[str, str] = {}
     ranked = sorted((m for m in models if m.model not in spared), key=lambda m: -m.score)
-    for m in ranked:
+    for m in ranked[1:]:
         if m.full_cost > longest * (1.0 if last else ROUGHLY):
             reasons[m.model] = f"a fold with all rows would take about {seconds_text(m.full_cost)}"
     rest = [m for m in ranked if m.model not in reasons]
     cheap = {m.model for m in rest if m.full_cost * n_folds <= CHEAP * processor_seconds}
-    total = sum(m.full_cost for m in rest) * n_folds
+    # A leader that takes longer than a trial may is ended once and for all by the first.
+    total = sum(m.full_cost * n_folds if m.full_cost <= longest else longest for m in rest)
     for m in reversed(rest[1 if last else math.ceil(len(rest) / 2) :]):
         if total > processor_seconds and m.model not in cheap:
             cost = m.full_cost * n_folds
@@ -126,8 +128,9 @@ class FoldQueue:
 
     ``trials`` is the list that grows as results come in. What it holds already is passed over; so are models in
     ``given_up`` and those that have failed, which would fail again. ``order``, where given, says which models promise
-    most, best first, and that decides instead of the cost. A trial may take ``limit()`` seconds, and one whose model is
-    known to take longer is not begun. At ``deadline()`` (of ``time.monotonic``) what still runs is ended.
+    most, best first, and that decides instead of the cost. A trial may take ``limit()`` seconds, or those of
+    ``limit_of_best()``, a model and its seconds, and one whose model is known to take longer is not begun. At
+    ``deadline()`` (of ``time.monotonic``) what still runs is ended.
     """
 
     def __init__(
@@ -140,8 +143,10 @@ class FoldQueue:
         limit: Callable[[], float | None] = lambda: None,
         order: Callable[[], Sequence[str]] | None = None,
         deadline: Callable[[], float | None] = lambda: None,
+        limit_of_best: Callable[[], tuple[str, float] | None] = lambda: None,
     ):
         self.folds, self.trials, self.limit, self.deadline, self.order = folds, trials, limit, deadline, order
+        self.limit_of_best = limit_of_best
         self.given_up = given_up if given_up is not None else {}
         done = {trial.key for trial in trials}
         self.open = {
@@ -150,22 +155,26 @@ class FoldQueue:
         }
 
     def next(self) -> Task | None:
-        limit = self.limit()
+        usual, best = self.limit(), self.limit_of_best()
+        limits = {model: best[1] if best is not None and best[0] == model else usual for model in self.open}
         # Who was late on a part of the rows is in given_up, unless it is all there is.
         failed = (t.model for t in self.trials if t.error and not (t.late and t.stage == SCREEN))
         over = {*failed, *self.given_up}
         waiting = {
             model: folds
             for model, folds in self.open.items()
-            if folds and model not in over and (limit is None or self._cost(model, untried=0.0) <= limit)
+            if folds and model not in over and self._is_affordable(model, limits[model])
         }
-        if not waiting or (limit is not None and limit <= 0):
+        if not waiting:
             return None
         untried = [model for model, folds in waiting.items() if len(folds) == len(self.folds)]
         model = untried[0] if untried else self._best(waiting)
         fold = self.open[model].pop(0)
         train, test = self.folds[fold]
-        return Task(model, fold, train, test, limit=limit, deadline=self.deadline())
+        return Task(model, fold, train, test, limit=limits[model], deadline=self.deadline())
+
+    def _is_affordable(self, model: str, limit: float | None) -> bool:
+        return limit is None or (limit > 0 and self._cost(model, untried=0.0) <= limit)
 
     def _best(self, waiting: Collection[str]) -> str:
         if self.order is None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.full_disk import append_line
+
 __all__ = ["SearchJournal", "Tried", "described"]
 
 #: So many settings are drawn at random before what is known proposes others.
@@ -43,8 +45,7 @@ class SearchJournal:
         self.tried.append(tried)
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "a") as file:
-                file.write(json.dumps(vars(tried)) + "\n")
+            append_line(self.path, json.dumps(vars(tried)))
 
     def ask(self, seed: int) -> Any:
         """The next setting, as a trial of Optuna that asks for values."""

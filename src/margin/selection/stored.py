@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Form, ListOf, ModelWith, Sizes, Violation
+import numpy as np
+
+from margin.core.invariants import (
+    NO_COLUMNS,
+    ArrayOf,
+    DictOf,
+    Form,
+    ListOf,
+    ModelWith,
+    Real,
+    Sizes,
+    StringOf,
+    Violation,
+    sometimes,
+    steps_are_named_models,
+)
 
 __all__ = ["FORMS"]
 
@@ -17,6 +32,14 @@ def _every_member_is_there(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("weights must hold one number for every one of estimators")
 
 
+def _bounds_are_numbers(model: Mapping[str, Any], _: Sizes) -> None:
+    margin = model["margin"]
+    if isinstance(margin, bool) or not isinstance(margin, int | float | np.floating) or not margin >= 0:
+        raise Violation(f"margin must be a number of at least 0; got {margin!r}")
+    if "lowest_" in model and not model["lowest_"] <= model["highest_"]:
+        raise Violation("lowest_ must be at most highest_")
+
+
 FORMS: Mapping[str, Form] = {
     "BlendClassifier": Form(
         {
@@ -24,6 +47,15 @@ FORMS: Mapping[str, Form] = {
             "classes_": ArrayOf("n_classes", kind="labels"),
         },
         [_every_member_is_there],
+    ),
+    "BoundedPipeline": Form(
+        {
+            **NO_COLUMNS,
+            "_sklearn_output_config": sometimes(DictOf(StringOf(), StringOf())),
+            **dict.fromkeys(("lowest_", "highest_"), Real(finite=True)),
+            "deviation_": Real(0.0, finite=True),
+        },
+        [steps_are_named_models, _bounds_are_numbers],
     ),
     "BlendRegressor": Form(
         {"estimators_": ListOf(ModelWith(["predict"], columns="n_features"))}, [_every_member_is_there]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from margin.core.full_disk import is_full_disk
 from margin.metrics import Metric
 from margin.selection.outputs import Output, output_of, scores_of
 from margin.selection.prepared import PreparedColumns
+from margin.selection.work_clock import seconds_worked
 
 __all__ = [
     "CURVE",
@@ -65,9 +65,9 @@ class TrialData:
 class Task:
     """A trial to be run: which model on which rows.
 
-    It is given up after ``limit`` seconds of fitting and predicting, and at ``deadline`` (of ``time.monotonic``)
-    however long importing and compiling took. ``keep``, if given, is called with the fitted model; what it says is the
-    note.
+    It is given up after ``limit`` seconds of work (:class:`WorkClock`), fitting and predicting, and at ``deadline`` (of
+    ``time.monotonic``) however long importing and compiling took. ``keep``, if given, is called with the fitted model;
+    what it says is the note.
     """
 
     model: str
@@ -90,6 +90,8 @@ class Trial:
     """Scores of one model on one fold; ``error`` is a sentence where it failed, and then there are no scores.
 
     ``reasons`` say why a metric is missing from ``scores``; ``late`` marks a trial that was given up for its cost.
+    ``excess`` is how far the farthest prediction of a regressor was outside the range of its training targets, in
+    lengths of that range, before it was bounded.
     """
 
     model: str
@@ -107,6 +109,7 @@ class Trial:
     warning: str = ""
     late: bool = False
     note: str = ""
+    excess: float = 0.0
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -125,7 +128,7 @@ def run_trial(
     begin: Callable[[], None] = lambda: None,
     prepared: PreparedColumns | None = None,
 ) -> tuple[Trial, Output | None]:
-    """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end.
+    """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end; a full disk does.
 
     ``begin`` is called when the model is made, which imports what it needs, and its fit begins. ``prepared`` keeps
     prepared columns for the models that come later; what preparing cost counts for each of them.
@@ -143,6 +146,8 @@ def run_trial(
             return replace(blank, fit_seconds=fitted.fit_seconds, predict_seconds=0.0, note=note), None
         scores, reasons = scores_of(fitted.output, data.y[task.test], data.classes, data.metrics)
     except Exception as error:
+        if is_full_disk(error):
+            raise
         return replace(blank, error=sentence_of(error)), None
     done = replace(
         blank,
@@ -153,6 +158,7 @@ def run_trial(
         predict_seconds=fitted.predict_seconds,
         warning=str(caught[0].message).strip().partition("\n")[0] if caught else "",
         note=note,
+        excess=fitted.output.excess,
     )
     return done, fitted.output
 
@@ -196,18 +202,6 @@ def sentence_of(error: BaseException) -> str:
 
 def rows_of(X: Any, rows: np.ndarray) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def seconds_worked() -> float:
-    """The clock, standing still while kernels are compiled, which happens once in a machine's life."""
-    return time.perf_counter() - compile_seconds()[0]
-
-
-def compile_seconds() -> tuple[float, bool]:
-    """Seconds this process has spent on compiling, and whether it is compiling now; Numba is not imported for it."""
-    # While the module is being imported it is there already, but without its names.
-    notice = getattr(sys.modules.get("margin.core.compiling_kernels"), "NOTICE", None)
-    return (0.0, False) if notice is None else (notice.seconds, notice.depth > 0)
 
 
 def _training_scores(model: Any, data: TrialData, task: Task) -> dict[str, float]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from margin.core.full_disk import is_full_disk
 from margin.metrics import Metric
 from margin.selection.outputs import output_of, scores_of
 from margin.selection.search_journal import SearchJournal, Tried, described
@@ -127,7 +128,9 @@ class _Search:
         for stage, (train, test) in enumerate(self.stages):
             try:
                 value = self._score(setting, train, test)
-            except Exception:  # a value that a model refuses, alone or with another, is no reason to end
+            except Exception as error:  # a value that a model refuses, alone or with another, is no reason to end
+                if is_full_disk(error):
+                    raise
                 return []
             if stage >= self.first_fold:
                 on_folds.append(value)

@@ -15,23 +15,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from multiprocessing import connection as pipes
-from typing import Any
+from typing import Any, NamedTuple
 
 from margin.core.threads import available
 from margin.selection.outputs import Output
 from margin.selection.prepared import PreparedColumns
-from margin.selection.trial import (
-    Candidate,
-    Task,
-    Trial,
-    TrialData,
-    blank_trial,
-    compile_seconds,
-    run_trial,
-    seconds_worked,
-)
+from margin.selection.trial import FOLD, SCREEN, Candidate, Task, Trial, TrialData, blank_trial, run_trial
+from margin.selection.warm_up import warm_up
+from margin.selection.work_clock import compile_seconds, seconds_worked
 
 __all__ = ["InProcess", "NextTask", "Result", "WorkerPool", "end_process"]
 
@@ -39,8 +31,18 @@ NextTask = Callable[[], Task | None]
 Result = tuple[Trial, Output | None]
 
 TICK = 0.1  # seconds between two looks at the clock and at the wish to stop
-READY, COMPILING, HEARTBEAT = "ready", "compiling", 0.5
+HEARTBEAT = 0.5  # seconds between two reports of how long a worker has worked
+#: A process that waits for the processor has so many times its limit by the wall clock, and then is taken for stuck.
+PATIENCE = 8.0
 POOLS = ("MARGIN", "OMP", "OPENBLAS", "MKL", "NUMBA")
+
+
+class Worked(NamedTuple):
+    """How far a worker is: seconds of work until now, whether it is compiling, and whether the trial has begun."""
+
+    seconds: float
+    compiling: bool
+    begun: bool
 
 
 class InProcess:
@@ -91,7 +93,8 @@ class WorkerPool:
                 return
             ready = pipes.wait([worker.pipe for worker in busy], timeout=TICK)
             for worker in busy:
-                outcome = worker.result() if worker.pipe in ready else worker.overdue()
+                outcome = worker.result() if worker.pipe in ready else None
+                outcome = outcome or worker.overdue(time.monotonic())
                 if outcome is not None:
                     exhausted = False  # what a trial showed may call for another
                     self._replace_if_ended(worker)
@@ -130,7 +133,8 @@ class _Worker:
         self._payload: bytes | None = payload  # sent with the first task: a worker that is never needed gets nothing
 
     def start(self, candidate: Candidate, task: Task) -> None:
-        self.candidate, self.task, self.since, self.compiled = candidate, task, math.inf, 0.0
+        self.candidate, self.task, self.compiled = candidate, task, 0.0
+        self.since, self.began, self.worked = math.inf, 0.0, 0.0
         with suppress(OSError):  # a process that died shows when its result is read
             if self._payload is not None:
                 self.pipe.send_bytes(self._payload)
@@ -143,21 +147,26 @@ class _Worker:
             message = self.pipe.recv()
         except (EOFError, OSError):
             message = self._given_up("the process that fitted it ended", late=False)
-        else:
-            if message == READY:  # the clock of a task starts when its data are there and its libraries imported
-                self.since = time.monotonic()
-                return None
-            if message == COMPILING:  # once in a machine's life, and no fault of the model
-                self.since += HEARTBEAT
-                self.compiled += HEARTBEAT
-                return None
+        if isinstance(message, Worked):
+            self.hear(message, time.monotonic())
+            return None
+        if isinstance(message, OSError):  # a full disk is no fault of the model
+            raise message
         self.task = None
         return message
 
-    def overdue(self) -> Result | None:
-        task, now = self.task, time.monotonic()
+    def hear(self, said: Worked, now: float) -> None:
+        """A trial begins when its data are there, its libraries imported and its class loaded."""
+        if said.begun and self.since == math.inf:
+            self.since, self.began = now, said.seconds
+        self.worked = said.seconds - self.began if said.begun else 0.0
+        self.compiled += HEARTBEAT if said.compiling else 0.0  # once in a machine's life, and no fault of the model
+
+    def overdue(self, now: float) -> Result | None:
+        task = self.task
         assert task is not None
-        if task.limit is not None and now - self.since > task.limit:
+        waited = now - self.since - self.compiled
+        if task.limit is not None and (self.worked > task.limit or waited > PATIENCE * task.limit):
             reason = f"took more than {task.limit:.0f} s on {len(task.train):,} rows"
         elif task.deadline is not None and now > task.deadline + self.compiled:
             reason = f"not done with {len(task.train):,} rows when its time was up"
@@ -191,26 +200,62 @@ def end_process(process: Any) -> None:
 def _work(pipe: Any) -> None:
     """The life of a worker: data once, then task after task until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
-    lock = threading.Lock()
     with suppress(EOFError, OSError):
         data = pickle.loads(pipe.recv_bytes())
-        threading.Thread(target=_say_when_compiling, args=(pipe, lock), daemon=True).start()
-        prepared = PreparedColumns(seconds_worked)
+        reports = _Reports(pipe)
+        prepared, warm = PreparedColumns(seconds_worked), set[str]()
         while True:
             candidate, task = pickle.loads(pipe.recv_bytes())
-            result = run_trial(candidate, data, task, partial(_send, pipe, lock, READY), prepared)
-            _send(pipe, lock, result)
+            reports.prepare()
+            if _decides_by_cost(task) and candidate.name not in warm:
+                warm_up(candidate, data, task.train, prepared)
+            warm.add(candidate.name)
+            reports.end_with(_outcome(candidate, data, task, reports.begin, prepared))
 
 
-def _say_when_compiling(pipe: Any, lock: Any) -> None:
-    """Tell the parent, as long as kernels are being compiled, that the clock of the trial stands still."""
-    with suppress(OSError):
-        while True:
-            time.sleep(HEARTBEAT)
-            if compile_seconds()[1]:
-                _send(pipe, lock, COMPILING)
+def _decides_by_cost(task: Task) -> bool:
+    """Whether what the trial costs says who goes on."""
+    return task.limit is not None and task.stage in (SCREEN, FOLD)
 
 
-def _send(pipe: Any, lock: Any, message: Any) -> None:
-    with lock:
-        pipe.send(message)
+def _outcome(
+    candidate: Candidate, data: TrialData, task: Task, begin: Callable[[], None], prepared: PreparedColumns
+) -> Result | OSError:
+    try:
+        return run_trial(candidate, data, task, begin, prepared)
+    except OSError as error:
+        return error
+
+
+class _Reports:
+    """Tells the parent from ``prepare`` to ``end_with``, twice a second, how long this process has worked."""
+
+    def __init__(self, pipe: Any):
+        self.pipe, self.lock = pipe, threading.Lock()
+        self.busy = self.begun = False
+        threading.Thread(target=self._report, daemon=True).start()
+
+    def prepare(self) -> None:
+        with self.lock:
+            self.busy, self.begun = True, False
+
+    def begin(self) -> None:
+        with self.lock:
+            self.begun = True
+            self._say()
+
+    def end_with(self, outcome: Any) -> None:
+        with self.lock:
+            self.busy = False
+            self.pipe.send(outcome)
+
+    def _report(self) -> None:
+        with suppress(OSError):
+            while True:
+                time.sleep(HEARTBEAT)
+                with self.lock:
+                    if self.busy:
+                        self._say()
+
+    def _say(self) -> None:
+        self.pipe.send(Worked(seconds_worked(), compile_seconds()[1], self.begun))

@@ -9,7 +9,7 @@ from margin.service.sources import Source
 if TYPE_CHECKING:
     from margin.data import Profile
 
-__all__ = ["behind", "on_standard_target", "preparation"]
+__all__ = ["behind", "on_log_target", "on_standard_target", "preparation"]
 
 
 # How the columns of a table become what a catalog entry ``takes``.
@@ -32,13 +32,17 @@ def preparation(
     return preprocessor(columns if profile is None else profile, **STEPS[takes], **terms)
 
 
-def behind(prepare: Any, estimator: Any) -> Any:
-    """The estimator behind its own copy of ``prepare``, or behind nothing if that is None."""
+def behind(prepare: Any, estimator: Any, margin: float | None = None) -> Any:
+    """The estimator behind its own copy of ``prepare``, or behind nothing if that is None; with a ``margin``, a
+    regressor that predicts at most so many standard deviations beyond the range of the training targets."""
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
+    from margin.selection.bounded import BoundedPipeline
+
     steps = [] if prepare is None else [("prepare", clone(prepare))]
-    return Pipeline([*steps, ("model", estimator)])
+    steps = [*steps, ("model", estimator)]
+    return Pipeline(steps) if margin is None else BoundedPipeline(steps, margin=margin)
 
 
 def on_standard_target(model: Any) -> Any:
@@ -50,3 +54,12 @@ def on_standard_target(model: Any) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     return TransformedTargetRegressor(model, transformer=StandardScaler())
+
+
+def on_log_target(model: Any) -> Any:
+    """The regressor, taught the logarithm of a positive target, predicting the target itself."""
+    from sklearn.compose import TransformedTargetRegressor
+
+    from margin.data.log_target import LogTarget
+
+    return TransformedTargetRegressor(model, transformer=LogTarget())

@@ -1,20 +1,19 @@
 """Columns that share a stored one: nothing about the trees changes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from numba import njit
 from sklearn.base import clone
+from tests.compiled.as_written import numbers
 
+from margin.compiled.boosting import store
 from margin.trees import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from margin.trees.boosting import boosting_rounds, bundle_kernels, bundling, growing, histogram_kernels
-from margin.trees.boosting.bundle_kernels import store
+from margin.trees.boosting import boosting_rounds, bundling, growing
+from margin.trees.boosting.bundle_kernels import shared_sums  # as it is written
 from margin.trees.boosting.bundling import bundled, find_bundles
+from margin.trees.boosting.histogram_kernels import add_rows
 from margin.trees.boosting.kernel_types import COLUMN
-
-# Kernels that only kernels call, compiled once more with a wrapper for Python.
-add_rows, shared_sums = (
-    njit(kernel.py_func, error_model="numpy") for kernel in (histogram_kernels.add_rows, bundle_kernels.shared_sums)
-)
 
 
 def one_hot_table(n=3000, seed=0):
@@ -61,7 +60,7 @@ def test_store_says_who_is_in_the_way():
     stored, conflict = np.empty((4, 1), dtype=np.uint8), np.zeros(3, dtype=bool)
     columns = np.zeros(3, dtype=COLUMN)
     columns["stored"], columns["base"] = bundles.stored, bundles.base
-    store(codes, columns, stored, conflict)
+    store(codes, columns, stored, conflict.view(np.uint8))
     assert conflict.tolist() == [False, False, True]
     assert stored[[0, 1, 3], 0].tolist() == [1, 2, 0]
 
@@ -116,11 +115,11 @@ def test_sums_of_members_are_exact():
     cells = rng.integers(-(2**40), 2**40, len(codes))
     rows = np.sort(rng.choice(len(codes), 700, replace=False)).astype(np.int32)
     histogram = np.empty(stored.shape[1] * 256, dtype=np.int64)
-    add_rows(stored, rows, 0, 700, cells, 0, stored.shape[1], histogram)
+    add_rows(numbers(stored), rows, 0, 700, cells, 0, stored.shape[1], histogram, 0)
     for j, (column, base) in enumerate(zip(bundles.stored, bundles.base, strict=True)):
         sums, twin = np.zeros(256, dtype=np.int64), np.zeros(n_bins[j], dtype=np.int64)
-        own = histogram[column * 256 : (column + 1) * 256]
-        shared_sums(own, cells[rows].sum(), base, n_bins[j], sums)
+        growth = SimpleNamespace(pool=histogram, sums=sums)
+        shared_sums(growth, 0, column * 256, cells[rows].sum(), base, n_bins[j])
         np.add.at(twin, codes[rows, j], cells[rows])
         np.testing.assert_array_equal(sums[base : base + n_bins[j] - 1], np.cumsum(twin)[:-1])
         assert not sums[:base].any()

@@ -12,11 +12,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor as PeerRegressor
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_pinball_loss, mean_poisson_deviance
 from sklearn.model_selection import train_test_split
 
-from margin.core.compiling_ahead import FirstWork
 from margin.core.randomness import seed_from
 from margin.data.splits import hold_out
 from margin.trees import GradientBoostingClassifier, HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from margin.trees.boosting import growing
 from margin.trees.boosting.growing import TreeGrower
 from margin.trees.cart.walking import predict as walk
 
@@ -499,7 +497,6 @@ def test_a_round_in_one_call_gives_the_bits_of_its_steps(model, weighted, monkey
     named = model.get_params().get("categorical_features")
     if isinstance(named, list):
         X[:, named] = np.floor(3 * np.abs(X[:, named]))
-    monkeypatch.setattr(growing, "FIRST_TREES", FirstWork(0))
     at_once = model.fit(X, y, sample_weight=weight).trees_
     asked = at_once["category_row"] >= 0
     assert asked.any() == isinstance(named, list)

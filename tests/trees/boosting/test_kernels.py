@@ -2,22 +2,14 @@
 
 import numpy as np
 import pytest
-from numba import njit
+from tests.compiled.as_written import numbers
 
-from margin.core.compiling_ahead import FirstWork
-from margin.trees.boosting import finishing, growing, histogram_kernels
+from margin.compiled.boosting import node_means, pack
 from margin.trees.boosting.cost_pruning import prune_grown
 from margin.trees.boosting.growing import EMPTY, UNLIMITED, TreeGrower, column_table
-from margin.trees.boosting.histogram_kernels import pack
+from margin.trees.boosting.histogram_kernels import add_rows, subtract, take_rows, unpack  # as they are written
 from margin.trees.boosting.kernel_types import NODE, SplitLimits
-from margin.trees.boosting.leaf_kernels import node_means
 from margin.trees.boosting.packing import COUNTED_ROWS, choose_packing
-
-# Kernels that only kernels call, compiled once more with a wrapper for Python.
-add_rows, subtract, take_rows, unpack = (
-    njit(getattr(histogram_kernels, name).py_func, error_model="numpy")
-    for name in ("add_rows", "subtract", "take_rows", "unpack")
-)
 
 
 def derivatives(n, rng, constant=False):
@@ -30,7 +22,7 @@ def test_packed_sums_are_the_sums(n, constant):
     rng = np.random.default_rng(n)
     g, h = derivatives(n, rng, constant)
     packing, cells = choose_packing(g, h), np.empty(n, dtype=np.int64)
-    pack(g, h, 3 if packing.dithered else None, packing, cells)
+    pack(g, h, 3, packing, cells)
     for rows in (slice(None), slice(0, n // 2 + 1), np.flatnonzero(g > 0), np.flatnonzero(g <= 0)):
         gradient, hessian, count = unpack(cells[rows].sum(), packing)
         # Random rounding: each row is off by at most a unit, and the errors have mean zero.
@@ -69,18 +61,20 @@ def test_histogram_and_sibling():
     codes = rng.integers(0, 256, size=(500, 7)).astype(np.uint8)
     cells = rng.integers(-(2**40), 2**40, 500)
     rows = np.sort(rng.choice(500, 200, replace=False)).astype(np.int32)
-    whole, part = np.empty(7 * 256, dtype=np.int64), np.empty(7 * 256, dtype=np.int64)
-    add_rows(codes, np.arange(500, dtype=np.int32), 0, 500, cells, 0, 7, whole)
-    add_rows(codes, rows, 0, 120, cells, 0, 3, part)
-    add_rows(codes, rows, 0, 120, cells, 3, 7, part)
+    size = 7 * 256
+    pool = np.empty(3 * size, dtype=np.int64)
+    whole, part, taken = pool[:size], pool[size : 2 * size], pool[2 * size :]
+    add_rows(numbers(codes), np.arange(500, dtype=np.int32), 0, 500, cells, 0, 7, pool, 0)
+    add_rows(numbers(codes), rows, 0, 120, cells, 0, 2, pool, size)
+    add_rows(numbers(codes), rows, 0, 120, cells, 2, 7, pool, size)
     twin = np.zeros((7, 256), dtype=np.int64)
     for j in range(7):
         np.add.at(twin[j], codes[rows[:120], j], cells[rows[:120]])
     np.testing.assert_array_equal(part.reshape(7, 256), twin)
-    taken = whole.copy()
-    take_rows(codes, rows, 0, 120, cells, 0, 3, taken)
-    take_rows(codes, rows, 0, 120, cells, 3, 7, taken)
-    subtract(whole, part, 0, 7)
+    taken[:] = whole
+    take_rows(numbers(codes), rows, 0, 120, cells, 0, 2, pool, 2 * size)
+    take_rows(numbers(codes), rows, 0, 120, cells, 2, 7, pool, 2 * size)
+    subtract(pool, 0, size, 0, 7)
     np.testing.assert_array_equal(taken, whole)
     rest = np.setdiff1d(np.arange(500), rows[:120])
     for j in range(7):
@@ -254,7 +248,7 @@ def test_a_pool_that_is_too_small_is_enlarged_on_the_way(leaves, monkeypatch):
     monkeypatch.setattr("margin.trees.boosting.growing.FIRST_HISTOGRAMS", 2)
     tight = grower(codes, rules)
     grown = tight.grow(g, EMPTY)
-    assert len(tight.pool) > 2 or leaves == 3
+    assert len(tight.pool) > 2 * 3 * 256 or leaves == 3
     for name in ("feature", "code", "gain", "left", "start", "stop"):
         np.testing.assert_array_equal(grown.nodes[name], ample.nodes[name])
 
@@ -288,41 +282,47 @@ def test_columns_that_gain_the_same_are_drawn_if_asked():
     assert np.bincount(asked[True]).min() > 60
 
 
-@pytest.mark.parametrize(("n", "constant"), [(900, True), (900, False), (6000, True), (40_000, False)])
-def test_numpy_gives_the_bits_of_compiled_loops(n, constant, monkeypatch):
-    """Small tables are left to it, and the first trees of large ones, whose derivatives may be rounded at random."""
-    rng = np.random.default_rng(12)
-    codes = rng.integers(0, 60, size=(n, 4)).astype(np.uint8)
-    g, h = derivatives(n, rng, constant)
-    assert choose_packing(g, h).dithered == (n == 40_000)
-    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
-    monkeypatch.setattr(growing, "SMALL_ROWS", 0)
-    found = []
-    for most in (10**9, 0):
-        work = [FirstWork(most) for _ in range(3)]
-        for name, first in zip(("FIRST_PACKED", "FIRST_VISITS"), work):
-            monkeypatch.setattr(growing, name, first)
-        monkeypatch.setattr(finishing, "FIRST_NODES", work[2])
-        grows, F = grower(codes, limits(max_leaves=12, max_depth=99)), np.zeros(n)
-        grown = grows.grow(g, h, number=5)
-        sums, values = grows.sums(grown, g), np.arange(len(grown.leaves)) / 7.0
-        grows.add(grown, values, F)
-        value, weight = np.zeros(len(grown.nodes)), np.zeros(len(grown.nodes))
-        value[grown.leaves], weight[grown.leaves] = values, grown.stops - grown.starts
-        finishing._fill_means(grown.nodes, value, weight)
-        found.append((grows.packed.copy(), sums, F, value, weight))
-        assert all(first.done == 0 for first in work) == (most == 0)
-    for one, other in zip(*found, strict=True):
-        assert one.tobytes() == other.tobytes()
+def packed_by_numpy(g, h, seed, packing):
+    """What the kernel ``pack`` does."""
+
+    def mixed(x):
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+    up = up_too = 0.5
+    if packing.dithered:
+        bits = mixed(mixed(np.array([seed], dtype=np.uint64)) + np.arange(len(g), dtype=np.uint64))
+        up, up_too = (bits & np.uint64(0xFFFFFFFF)) * 2.0**-32, (bits >> np.uint64(32)) * 2.0**-32
+    cells = np.floor(g / packing.gradient_unit + up).astype(np.int64) << packing.gradient_shift
+    if len(h):
+        cells += np.floor(h / packing.hessian_unit + up_too).astype(np.int64) << packing.hessian_shift
+    return cells + packing.counted
 
 
-@pytest.mark.parametrize("n_nodes_left_to_python", [0, 10])
-def test_a_node_without_weight_has_no_mean(n_nodes_left_to_python, monkeypatch):
-    monkeypatch.setattr(finishing, "FIRST_NODES", FirstWork(n_nodes_left_to_python))
-    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
+@pytest.mark.parametrize(("n", "constant"), [(1, True), (900, False), (6001, True), (40_003, False), (40_003, True)])
+def test_derivatives_are_packed_as_by_numpy(n, constant):
+    """Rounded to the nearest or, by the seed, at random."""
+    g, h = derivatives(n, np.random.default_rng(12), constant)
+    for dithered in (False, True):
+        packing, cells = choose_packing(g, h), np.empty(n, dtype=np.int64)
+        packing.dithered = dithered
+        pack(g, h, 5, packing, cells)
+        np.testing.assert_array_equal(cells, packed_by_numpy(g, h, 5, packing))
+
+
+def test_coarse_units_are_rounded_at_random():
+    g, h = derivatives(40_000, np.random.default_rng(12))
+    assert choose_packing(g, h).dithered
+    assert not choose_packing(g, EMPTY).dithered
+    assert not choose_packing(g[:900], h[:900]).dithered
+
+
+def test_a_node_without_weight_has_no_mean():
     nodes = np.zeros(3, dtype=NODE)
     nodes["left"], nodes["right"] = [1, -1, -1], [2, -1, -1]
     value = np.array([0.0, 3.0, 5.0])
-    finishing._fill_means(nodes, value, np.zeros(3))
+    node_means(nodes, value, np.zeros(3))
     assert np.isnan(value[0])
     assert value[1:].tolist() == [3.0, 5.0]

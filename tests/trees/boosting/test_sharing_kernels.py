@@ -5,36 +5,70 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from margin.core.cached_kernels import cached_kernel
+from margin.compiled.boosting import (
+    Growth,
+    Limits,
+    Packing,
+    claim,
+    describe_rows,
+    finish,
+    is_over,
+    offer,
+    take_part,
+    wait_for,
+)
 from margin.core.parallel import assisted
-from margin.core.team_kernels import OVER, claim, finish, is_over, new_board, offer, wait_for
+from margin.core.team import OVER, new_board
 from margin.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from margin.trees.boosting import growing
-from margin.trees.boosting.sharing_kernels import DIVIDE, FILL, PLACE, describe_rows, take_part
+from margin.trees.boosting.kernel_types import CANDIDATE, COLUMN, NODE
+from margin.trees.boosting.sharing_kernels import DIVIDE, FILL, PLACE
 
 
-@cached_kernel
-def lead(kind, start, stop, blocks, stored, board, codes, rows, spare, packed, goes_left, lefts, parts):
+def lead(kind, start, stop, blocks, stored, growth, board):
     describe_rows(board, kind, start, stop, stored)
     offer(board, blocks)
     block = claim(board, 0)
     while block >= 0:
-        take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
+        take_part(growth, board, block)
         finish(board)
         block = claim(board, 0)
     wait_for(board, blocks)
 
 
-@cached_kernel
-def follow(board, codes, rows, spare, packed, goes_left, lefts, parts):
-    for _ in range(1000):
-        if is_over(board):
-            return True
-        block = claim(board, 1)
-        if block >= 0:
-            take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
-            finish(board)
+def follow(growth, board):
+    if is_over(board):
+        return True
+    block = claim(board, 1)
+    if block >= 0:
+        take_part(growth, board, block)
+        finish(board)
     return False
+
+
+def growth_of(codes, rows, packed, goes_left, lefts, parts):
+    """What the work on rows reads and writes; the rest is as small as it may be."""
+    none, one, n = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64), len(rows)
+    return Growth(
+        codes=codes,
+        columns=np.zeros(codes.shape[1], dtype=COLUMN),
+        limits=Limits(True, 2, 1, 2, 1, 0.0, 0.0, 0.0, 1.0, False, 1),
+        packing=Packing(),
+        packed=packed,
+        rows=rows,
+        spare=np.empty(n, dtype=np.int32),
+        nodes=np.zeros(1, dtype=NODE),
+        pool=none,
+        candidates=np.zeros((2, 1), dtype=CANDIDATE),
+        gains=np.zeros(1),
+        goes_left=goes_left,
+        lefts=lefts,
+        parts=parts,
+        draws=False,
+        seed=0,
+        **dict.fromkeys(("sums", "orders", "drawn", "waiting", "free"), one),
+        **dict.fromkeys(("category_sets", "bounds", "members", "member_start", "groups", "active")),
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -44,20 +78,20 @@ def test_rows_are_counted_and_divided_as_by_numpy(threads, columns, start, stop)
     rng = np.random.default_rng(columns)
     codes = rng.integers(0, 256, size=(5000, columns)).astype(np.uint8)
     rows, packed = rng.permutation(5000).astype(np.int32), rng.integers(-1000, 1000, size=5000)
-    goes_left, stored = rng.integers(0, 2, size=256).astype(np.uint64), 2
-    lefts, parts = np.empty(4, dtype=np.int64), np.empty((4, columns * 256), dtype=np.int64)
+    goes_left, stored = rng.integers(0, 2, size=256), 2
+    lefts, parts = np.empty(4, dtype=np.int64), np.empty(4 * columns * 256, dtype=np.int64)
     before, board = rows.copy(), new_board(threads)
-    given = (board, codes, rows, np.empty_like(rows), packed, goes_left, lefts, parts)
-    with assisted(lambda _: bool(follow(*given)), threads):
+    growth = growth_of(codes, rows, packed, goes_left, lefts, parts)
+    with assisted(lambda _: follow(growth, board), threads):
         for kind in (FILL, DIVIDE, PLACE):
-            lead(kind, start, stop, 4, stored, *given)
+            lead(kind, start, stop, 4, stored, growth, board)
     board[OVER] = 1
 
     own = before[start:stop]
     histogram = np.zeros((columns, 256), dtype=np.int64)
     for j in range(columns):
         np.add.at(histogram[j], codes[own, j], packed[own])
-    np.testing.assert_array_equal(parts.sum(axis=0).reshape(columns, 256), histogram)
+    np.testing.assert_array_equal(parts.reshape(4, columns, 256).sum(axis=0), histogram)
     left = goes_left[codes[own, stored]] == 1
     assert lefts.sum() == left.sum()
     np.testing.assert_array_equal(rows[start:stop], np.concatenate([own[left], own[~left]]))

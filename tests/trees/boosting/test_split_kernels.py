@@ -1,21 +1,16 @@
-"""The search of one column, and what it is made of, against NumPy twins."""
+"""The search of one column, and what it is made of, as it is written, against NumPy."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba import njit
 
-from margin.trees.boosting import histogram_kernels, split_kernels
+from margin.compiled.boosting import pack
 from margin.trees.boosting.growing import EMPTY, UNLIMITED
-from margin.trees.boosting.histogram_kernels import pack
+from margin.trees.boosting.histogram_kernels import _as_float, _as_integer
 from margin.trees.boosting.kernel_types import MISSING, SplitLimits
 from margin.trees.boosting.packing import COUNTED_ROWS, GRADIENT_BITS, choose_packing, packing_bits
-
-# Kernels that only kernels call, compiled once more with a wrapper for Python.
-cuts_with_rows, leaf_rows, best_threshold, code_of_cut = (
-    njit(getattr(split_kernels, name).py_func, error_model="numpy")
-    for name in ("cuts_with_rows", "leaf_rows", "best_threshold", "code_of_cut")
-)
-as_float = njit(histogram_kernels._as_float.py_func)
+from margin.trees.boosting.split_kernels import best_threshold, code_of_cut, cuts_with_rows, leaf_rows
 
 
 def limits(**changes):
@@ -26,7 +21,7 @@ def limits(**changes):
 
 def packed_rows(g, h):
     packing, cells = choose_packing(g, h), np.empty(len(g), dtype=np.int64)
-    pack(g, h, 1 if packing.dithered else None, packing, cells)
+    pack(g, h, 1, packing, cells)
     return packing, cells
 
 
@@ -34,7 +29,8 @@ def test_integers_of_51_bits_are_floats_to_the_last():
     largest = 2**51 - 1
     rng = np.random.default_rng(0)
     for x in (0, 1, -1, largest, -largest, *rng.integers(-largest, largest, 200)):
-        assert as_float(np.int64(x)) == float(x)
+        assert _as_float(int(x)) == float(x)
+        assert _as_integer(float(x)) == x
 
 
 @pytest.mark.parametrize("constant", [True, False])
@@ -52,19 +48,20 @@ def test_cuts_that_leave_rows_enough(min_leaf, counted):
     """Counted rows, and rows that hessians stand for; 61 is more than half of them."""
     rng = np.random.default_rng(min_leaf)
     packing, cells = packed_rows(rng.normal(size=120), np.full(120, 0.25))
-    if not counted:
-        packing = packing._replace(counted=False)
+    packing.counted = counted
     sizes = rng.multinomial(120 - 30, np.full(30, 1 / 30)) + 1
     sums = np.cumsum(np.add.reduceat(cells, np.concatenate([[0], np.cumsum(sizes)[:-1]])))
     left = np.cumsum(sizes)
     allowed = np.flatnonzero((left >= min_leaf) & (120 - left >= min_leaf))
-    low, high = cuts_with_rows(sums, 30, sums[-1], packing, limits(min_leaf=min_leaf))
+    growth = SimpleNamespace(packing=packing, limits=limits(min_leaf=min_leaf), sums=np.append(0, sums))
+    low, high = cuts_with_rows(growth, 1, 30, sums[-1])
     assert list(range(low, high)) == allowed.tolist()
-    assert cuts_with_rows(sums, 0, sums[-1], packing, limits(min_leaf=min_leaf)) == (0, 0)
+    assert cuts_with_rows(growth, 1, 0, sums[-1]) == (0, 0)
 
 
 def test_without_any_hessian_no_estimated_leaf_is_large_enough():
-    packing = choose_packing(np.ones(10), np.full(10, 0.2))._replace(counted=False, rows_per_hessian=0.0)
+    packing = choose_packing(np.ones(10), np.full(10, 0.2))
+    packing.counted, packing.rows_per_hessian = False, 0.0
     _, mask, least = leaf_rows(packing, limits())
     assert least > mask
 
@@ -83,9 +80,11 @@ def test_the_best_threshold_of_a_column(n_bins, missing, constant):
     packing, cells = packed_rows(g, h)
     histogram = np.zeros(256, dtype=np.int64)
     np.add.at(histogram, codes, cells)
-    gains = np.zeros(256)
-    buffers = np.zeros(256, dtype=np.int64), gains, gains.view(np.int64)
-    asked = (histogram, n_bins, cells.sum(), packing, rules, 0, 0, None, *buffers)
+    scratch = {"sums": np.zeros(512, dtype=np.int64), "gains": np.zeros(512), "bounds": None}
+    growth = SimpleNamespace(
+        packing=packing, limits=rules, pool=np.append(np.ones(256, np.int64), histogram), **scratch
+    )
+    asked = (growth, 256, 256, n_bins, cells.sum(), 0, 0)
     gain, cut, side = best_threshold(*asked, -1.0)
 
     curvature, best = np.ones(n) if constant else h, -1.0
@@ -97,7 +96,7 @@ def test_the_best_threshold_of_a_column(n_bins, missing, constant):
                 best = max(best, 0.5 * (parts[0] + parts[1] - parts[2]))
     assert gain == pytest.approx(best, rel=1e-4)
     if best > 0:
-        left = np.where(codes == MISSING, side == 1, codes <= code_of_cut(histogram, n_bins, cut))
+        left = np.where(codes == MISSING, side == 1, codes <= code_of_cut(growth.pool, 256, n_bins, cut))
         parts = [g[rows].sum() ** 2 / (curvature[rows].sum() + 0.5) for rows in (left, ~left, left | ~left)]
         assert 0.5 * (parts[0] + parts[1] - parts[2]) == pytest.approx(best, rel=1e-4)
         # Behind a leader it is not looked for; level with one it is, since equal columns may be drawn.

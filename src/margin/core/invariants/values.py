@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.core.invariants.sizes import Sizes, Stored, Violation
 
-__all__ = ["Anything", "Count", "ModelWith", "NoneOnly", "Real", "StringOf", "TrueOrFalse"]
+__all__ = ["Anything", "Count", "ModelWith", "NoneOnly", "Real", "StringOf", "TrueOrFalse", "steps_are_named_models"]
 
 
 @dataclass(frozen=True)
@@ -95,3 +95,12 @@ class ModelWith(Stored):
                 raise Violation(f"{where} is a {type(value).__name__}, which has no {method}")
         if self.columns and hasattr(value, "n_features_in_"):
             sizes.agree(self.columns, int(value.n_features_in_), where)
+
+
+def steps_are_named_models(model: Mapping[str, Any], _: Sizes) -> None:
+    """A check of a :class:`Form`: the ``steps`` of a pipeline."""
+    for step in model["steps"]:
+        if not (isinstance(step, tuple | list) and len(step) == 2 and isinstance(step[0], str)):
+            raise Violation("steps must be pairs of a name and a model")
+        if not (step[1] in (None, "passthrough") if isinstance(step[1], str | None) else hasattr(step[1], "fit")):
+            raise Violation(f"steps must be pairs of a name and a model; got a {type(step[1]).__name__}")

@@ -14,21 +14,25 @@ from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings, search_space
 from margin.metrics import Metric
 from margin.selection import Candidate, FoldPlan
+from margin.selection.bounded import MARGIN, MARGIN_IN_TIME
+from margin.selection.chance import guess_text, make_guess
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.comparison.rows import BoardRow, Preparations, board_rows
 from margin.service.nearest import entry_of
-from margin.service.preparation import behind, on_standard_target
+from margin.service.preparation import behind, on_log_target, on_standard_target
 from margin.service.requests import BadRequest
 
-__all__ = ["BASELINE", "candidates_for", "names_of", "settings_of", "settings_tried", "tuned_candidate"]
+__all__ = ["BASELINE", "candidates_for", "margin_of", "names_of", "settings_of", "settings_tried", "tuned_candidate"]
 
 BASELINE = "baseline"
 INNER_FOLDS = 3
 
 
-def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
-    """The catalog's models for the task, and those left out with the reason.
+def candidates_for(
+    opened: OpenedData, request: ComparisonRequest, metric: Metric
+) -> tuple[list[Candidate], dict[str, str]]:
+    """The best guess by ``metric``, the catalog's models for the task, and those left out with the reason.
 
     ``request.models`` picks some, and what is picked is tried however many rows there are.
     """
@@ -53,10 +57,20 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
         given = settings.get(row.name, {})
         # A model of images takes the pixels as they are, and their shape as a parameter.
         shape = {"image_shape": source.image_shape} if row.entry.data == "images" else {}
-        make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
+        own = {**row.settings, **shape, **given}
+        bounds = margin_of(opened)
+        make = partial(_make, row.entry.name, prepared.of(row), request.seed, own, bounds, row.log_target)
         settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
         candidates.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
-    return [Candidate(BASELINE, partial(_make_baseline, source.task)), *candidates], left_out
+    baseline = Candidate(BASELINE, partial(make_guess, source.task, metric, request.seed), guess_text(metric))
+    return [baseline, *candidates], left_out
+
+
+def margin_of(opened: OpenedData) -> float | None:
+    """Standard deviations by which a regression may leave the range of the training targets; None for classes."""
+    if opened.source.task != "regression":
+        return None
+    return MARGIN if opened.times is None else MARGIN_IN_TIME
 
 
 def tuned_candidate(
@@ -137,11 +151,15 @@ def _reason(entry: catalog.Entry) -> str:
     return f"left out above {entry.max_rows:,} rows; --model {entry.name} tries it all the same"
 
 
-def _make(name: str, prepare: Any, seed: int, settings: Mapping[str, Any]) -> Any:
+def _make(
+    name: str, prepare: Any, seed: int, settings: Mapping[str, Any], margin: float | None, log_target: bool = False
+) -> Any:
     cls: Any = catalog.class_of(name)
     entry = catalog.entry(name)
     seeded = {"random_state": seed} if "random_state" in parameters_of(cls) else {}
-    model = behind(prepare, cls(**{**seeded, **settings}))
+    model = behind(prepare, cls(**{**seeded, **settings}), margin)
+    if log_target:
+        return on_log_target(model)
     return on_standard_target(model) if entry.standard_target else model
 
 
@@ -166,10 +184,3 @@ def _make_tuned(
     digest = hashlib.blake2b(search_key + np.ascontiguousarray(rows).tobytes(), digest_size=12).hexdigest()
     inner = plan.within(rows, INNER_FOLDS, seed)
     return TunedModel(model, nested, metric, inner, n_settings, seed, folder / f"{digest}.jsonl")
-
-
-def _make_baseline(task: str) -> Any:
-    """What any model must beat: the most frequent class, or the mean."""
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-
-    return DummyClassifier(strategy="prior") if task == "classification" else DummyRegressor()

@@ -12,6 +12,7 @@ import numpy as np
 from margin import data as data_package
 from margin.data import Profile
 from margin.data.kinds import missing_mask
+from margin.data.log_target import is_skewed
 from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.comparison.copies import array_copies, copies_remark, many_copies
@@ -292,7 +293,7 @@ def _checked(opened: OpenedData) -> OpenedData:
         largest = float(np.abs(y.astype(np.float64)).max())
         if largest > LARGEST_TARGET:
             raise BadRequest(f"compare: {target} has values as large as {largest:.3g}, whose squares no number holds.")
-        return opened
+        return replace(opened, remarks=[*opened.remarks, *_skewed_remark(y, target)])
     labels, codes, counts = np.unique(y.astype(str), return_inverse=True, return_counts=True)
     if y.dtype.kind == "f" and np.any(y != np.floor(y)):  # estimators take such numbers for a quantity
         y = y.astype(str).astype(object)
@@ -323,3 +324,13 @@ def _checked(opened: OpenedData) -> OpenedData:
     if len(counts) < 2:
         raise BadRequest(f"compare: {target} has fewer than two classes with at least two rows each.")
     return replace(opened, remarks=remarks, lopsided=bool(counts.max() >= LOPSIDED * counts.sum()))
+
+
+def _skewed_remark(y: np.ndarray, target: str | None) -> list[str]:
+    if not is_skewed(y):
+        return []
+    times = float(np.mean(y) / np.median(y))
+    return [
+        f"{target or 'The target'} is skewed: its mean is {times:.1f} times its median, so a few large values decide"
+        " rmse. Models called log- learn its logarithm, too; --metric rmsle or --metric mae judges all rows alike."
+    ]

@@ -7,11 +7,12 @@ import numpy as np
 from margin.metrics import REGISTRY, Metric
 from margin.metrics import metric as metric_named
 from margin.selection import FoldPlan
+from margin.selection.bounded import BoundedPipeline
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
 
-__all__ = ["PRIMARY", "defined_metric", "fewer_folds", "requested_metric"]
+__all__ = ["PRIMARY", "bounds_sentence", "defined_metric", "fewer_folds", "requested_metric"]
 
 PRIMARY = {"classification": "accuracy", "regression": "rmse"}
 #: Decides where one class is so frequent that accuracy says little; it needs no probabilities and no threshold.
@@ -52,6 +53,13 @@ def fewer_folds(opened: OpenedData, plan: FoldPlan) -> str:
         rare = str(counts[0][counts[1].argmin()])
         return f"There are only {len(plan.folds)} folds: each needs a row of class {rare!r}."
     return f"There are only {len(plan.folds)} folds: more would leave some without rows of their own."
+
+
+def bounds_sentence(y: np.ndarray, margin: float) -> str:
+    """Between which numbers the regressions of a comparison predict, and why."""
+    low, high = BoundedPipeline([], margin=margin).learn_bounds(y).bounds
+    beyond = "its standard deviation" if margin == 1 else f"{margin:.2g} of its standard deviations"
+    return f"No model predicts outside {low:.4g} to {high:.4g}: the range of the target and {beyond} beyond it."
 
 
 def defined_metric(decides: Metric, request: ComparisonRequest, opened: OpenedData, plan: FoldPlan) -> Metric:

@@ -48,7 +48,7 @@ def screening_order(names: Iterable[str]) -> list[str]:
     """
 
     def place(name: str) -> int:
-        plain = name.removesuffix("-classifier").removesuffix("-regressor")
+        plain = name.removeprefix("log-").removesuffix("-classifier").removesuffix("-regressor")
         if name == BASELINE or plain in EARLY:
             return -1 if name == BASELINE else EARLY.index(plain)
         return len(EARLY) + (plain in LATE)

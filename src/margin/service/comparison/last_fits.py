@@ -23,10 +23,10 @@ from margin.store.models import library_versions, save
 
 __all__ = ["finish_in_time", "finishing_seconds"]
 
-#: Of a budget, what is left to whoever writes the report; of what remains, what a last fit may be expected to take.
-FOR_THE_REPORT, AFFORDABLE = 0.06, 0.8
+FOR_THE_REPORT = 0.06  # of a budget, what is left to whoever writes the report
 #: What the last fit may take, as part of the budget, even if none is left: a worse model to save a second helps nobody.
 OVERRUN = 0.05
+MUCH_MORE = 4.0  # a last fit that takes so many times what was expected will take who knows how long
 NO_MATTER = 1.0  # seconds by which the last fits of a better model may take longer than the quickest ones
 
 
@@ -46,26 +46,26 @@ def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: t
 
 
 def finishing_seconds(comparison: Comparison, standing: Standing) -> float:
-    """About how long the last fits of a model take, side by side, by what its folds took."""
-    held_out = len(comparison.plan.held_out)
+    """About how long the last fit takes, by what the folds took; held-out rows judge it if time is left."""
     rows = len(comparison.y) / max(standing.n_train, 1)
-    judging = held_out * standing.predict_seconds / max(len(comparison.plan.folds[0][1]), 1)
-    return last_fits_seconds(standing.fit_seconds, rows, comparison.n_jobs, judged=held_out > 0) + judging
+    return last_fits_seconds(standing.fit_seconds, rows, comparison.n_jobs, judged=False)
 
 
 def _affordable(budget: Budget) -> float:
-    """Seconds that the last fits may be expected to take."""
-    return AFFORDABLE * budget.left(FOR_THE_REPORT) if _in_time(budget) else _deadline(budget) - budget.clock()
+    """Seconds that the last fit may be expected to take: what is left, and a little in any case."""
+    return max(budget.left(FOR_THE_REPORT), 0.0) + _in_any_case(budget)
 
 
-def _deadline(budget: Budget) -> float:
-    """When the last fits must be done: in time for the report, or, where hardly any is left, a little after the end."""
-    return budget.deadline(FOR_THE_REPORT) if _in_time(budget) else budget.deadline(-OVERRUN) + START_SECONDS
+def _limit(comparison: Comparison, model: str) -> float:
+    """Seconds of work after which a last fit is given up: many times what it was expected to take.
+
+    That is no matter of the clock: on a busy machine the same model must win.
+    """
+    return MUCH_MORE * finishing_seconds(comparison, next(s for s in comparison.standings if s.model == model))
 
 
-def _in_time(budget: Budget) -> bool:
-    """Whether more is left than a quick leader may take beyond the budget."""
-    return AFFORDABLE * budget.left(FOR_THE_REPORT) >= START_SECONDS + OVERRUN * budget.seconds
+def _in_any_case(budget: Budget) -> float:
+    return START_SECONDS + OVERRUN * budget.seconds
 
 
 def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
@@ -100,12 +100,13 @@ def _fit(
     run.forget_fit()
     run.update(winner=_facts(winner, finished=False), status="running", versions=library_versions())
     # The only one left is fitted even if that takes longer: it is the cheapest of all.
-    deadline = _deadline(budget) if len(comparison.eligible) > 1 else None
+    limit = _limit(comparison, winner.name) if len(comparison.eligible) > 1 else None
     everything, nothing = np.arange(len(comparison.y)), np.arange(0)
     data_hash = str(run.manifest["identity"].get("data_hash", ""))
-    tasks = [Task(winner.name, -1, everything, nothing, LAST, deadline=deadline, keep=_keep(run.model_path, data_hash))]
+    tasks = [Task(winner.name, -1, everything, nothing, LAST, limit, keep=_keep(run.model_path, data_hash))]
     if len(plan.held_out) and not is_judged(comparison, winner):
         keep = _keep(comparison.kept.judged_path, data_hash)
+        deadline = max(budget.deadline(FOR_THE_REPORT), budget.clock() + _in_any_case(budget))
         tasks.append(Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT, deadline=deadline, keep=keep))
     judging = f" and judged on {len(plan.held_out):,} rows held out" if len(tasks) > 1 else ""
     announce(comparison, f"{winner.name} is fitted on all rows{judging}", watch)
@@ -126,7 +127,7 @@ def _settled(comparison: Comparison, winner: Candidate, by_stage: dict[str, Tria
         comparison.given_up[winner.name] = f"failed on all rows: {failed}"
         return False
     if last is None or last.late:
-        comparison.passed_over[winner.name] = "its last fit was not done when the budget ended"
+        comparison.passed_over[winner.name] = f"its last fit {'was not done' if last is None else last.error}"
         return False
     if judgement is not None and judgement.late:
         comparison.remarks.append("The budget ended before the held-out rows had judged the winner.")

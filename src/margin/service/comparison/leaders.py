@@ -27,7 +27,8 @@ BLENDED, STACKED = 3, 6
 
 def put_together(comparison: Comparison) -> None:
     """Add the blend of the best three and the stack of the best six, where at least two have what it takes."""
-    members = [s for s in comparison.standings if _fits(comparison, s)][:STACKED]
+    wild = comparison.unsteady
+    members = [s for s in comparison.standings if s.model not in wild and _fits(comparison, s)][:STACKED]
     if len(members) < 2:
         return
     outputs = {s.model: [comparison.output(s.model, f) for f in range(comparison.n_folds)] for s in members}

@@ -13,10 +13,14 @@ from margin.metrics import Metric
 from margin.runs import Run
 from margin.runs.temporary import temporary_folder
 from margin.selection import Candidate, FoldPlan, LearningCurve, Output, Standing, Trial, board, in_words
+from margin.selection.chance import chance_score
+from margin.selection.diagnosis import rows_in_words
 from margin.selection.outputs import joined
 from margin.selection.schedule import seconds_left
+from margin.selection.steadiness import unsteady
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
 from margin.service.comparison.candidates import BASELINE
+from margin.service.comparison.caveats import cut_short, nothing_learned
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.folder import ComparisonFolder
 from margin.service.comparison.request import ComparisonRequest
@@ -97,11 +101,12 @@ class Comparison:
 
     @property
     def eligible(self) -> list[str]:
-        """Models that can win, best first: all but the baseline and those passed over, with all folds before with some.
+        """Models that can win, in the order of the board: all but the baseline and those passed over.
 
+        What is ``unsteady`` can win only where no other model beats the baseline.
         Where time did not suffice for a single fold, those that were tried on a part of the rows.
         """
-        rows = [s for s in self.standings if s.model != BASELINE and s.model not in self.passed_over]
+        rows = self._steady([s for s in self.standings if s.model != BASELINE and s.model not in self.passed_over])
         with_folds = [s.model for s in rows if s.status in ("ranked", "partial")]
         if with_folds or self.running:
             return with_folds
@@ -109,6 +114,19 @@ class Comparison:
         failed = {name for name, reason in self.given_up.items() if reason.startswith("failed")}
         cut = [s.model for s in rows if s.status == "cut" and s.mean == s.mean]
         return [model for model in cut if model in known - failed]
+
+    @property
+    def unsteady(self) -> dict[str, str]:
+        """Models with a prediction, or a fold, that their mean score does not show, each with the reason."""
+        return {} if self.classes else unsteady(self.trials, self.metric, BASELINE)
+
+    def _steady(self, rows: list[Standing]) -> list[Standing]:
+        wild = self.unsteady
+        steady = [s for s in rows if s.model not in wild]
+        sign = 1 if self.metric.greater_is_better else -1
+        constant = next((s.mean for s in self.standings if s.model == BASELINE), float("nan"))
+        # Without a score of the constant (NaN) any steady model will do.
+        return steady if any(s.mean == s.mean and not sign * (s.mean - constant) <= 0 for s in steady) else rows
 
     @property
     def winning_candidate(self) -> Candidate | None:
@@ -167,6 +185,18 @@ class Comparison:
     @property
     def curve(self) -> LearningCurve | None:
         """The winner's scores by number of training rows."""
+        name, by_fold = self.metric.name, self._curve_trials
+        if not by_fold:
+            return None
+        train, validation = (
+            np.array([[getattr(t, part)[name] for t in trials] for trials in by_fold]).T
+            for part in ("train_scores", "scores")
+        )
+        return LearningCurve(name, np.array([t.n_train for t in by_fold[0]]), train, validation)
+
+    @property
+    def _curve_trials(self) -> list[list[Trial]]:
+        """The points of the winner's learning curve, growing, in each of the folds that have all; none in one fold."""
         name, winner = self.metric.name, self.winning_candidate
         own = (
             ()
@@ -179,20 +209,44 @@ class Comparison:
             by_fold.setdefault(trial.fold, []).append(trial)
         longest = max((len(trials) for trials in by_fold.values()), default=0)
         complete_folds = [trials for trials in by_fold.values() if len(trials) == longest]
-        if longest < 2 or len(complete_folds) < 2:
-            return None
-        train, validation = (
-            np.array([[getattr(t, part)[name] for t in trials] for trials in complete_folds]).T
-            for part in ("train_scores", "scores")
-        )
-        return LearningCurve(name, np.array([t.n_train for t in complete_folds[0]]), train, validation)
+        return complete_folds if longest > 1 and len(complete_folds) > 1 else []
 
     @property
     def diagnosis(self) -> str:
-        """Whether the winner underfits or overfits and whether more rows would help, as a sentence."""
+        """Whether the winner underfits or overfits and whether more rows would help, as a sentence.
+
+        Where it is no better than a guess there is no fit to speak of, and only the rows are.
+        """
         curve = self.curve
-        baseline = next((s.mean for s in self.standings if s.model == BASELINE and s.status == "ranked"), None)
-        return "" if curve is None or baseline is None else in_words(curve, baseline)
+        if curve is None:
+            return ""
+        if nothing_learned(self):
+            return rows_in_words(curve)
+        return in_words(curve, *self._chance_at_the_end_of_the_curve())
+
+    def _chance_at_the_end_of_the_curve(self) -> tuple[float, float]:
+        """What the best guess has on the test and on the training rows of the curve's last points, means over folds."""
+        scores = []
+        for last in (trials[-1] for trials in self._curve_trials):
+            train, test = self.plan.folds[last.fold]
+            part = train if last.n_train >= len(train) else self.plan.part(train, last.n_train, seed=last.fold)
+            scores.append([chance_score(self.metric, self.y, part, rows, self.classes) for rows in (test, part)])
+        on_test, on_training = np.mean(scores, axis=0).tolist()
+        return on_test, on_training
+
+    @property
+    def held_out_chance(self) -> float | None:
+        """What the best guess without a look at a column has on the held-out rows; None without them."""
+        if not len(self.plan.held_out):
+            return None
+        rows = self.plan.development, self.plan.held_out
+        value = chance_score(self.metric, self.y, *rows, self.classes)
+        return value if value == value else None
+
+    @property
+    def cut_short(self) -> str:
+        """What time left out, as a sentence; empty where every model had all folds."""
+        return cut_short(self)
 
     # How it was made
 

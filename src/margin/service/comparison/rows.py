@@ -1,8 +1,8 @@
 """What may stand on a board: models of the catalog for the kind of data, some of them under more than one name.
 
 A model of tables sees the columns; of images it sees the pixels, and a few see handcrafted features instead (rows such
-as ``hog-linear-svc``). Models of images and of texts join in where there are such. A catalog entry with variants has a
-row for each (``text-classifier-cnn``).
+as ``hog-linear-svc``). A few learn the logarithm of a skewed target, too (``log-ridge``). Models of images and of texts
+join in where there are such. A catalog entry with variants has a row for each (``text-classifier-cnn``).
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from margin import catalog
 from margin.data import Profile
+from margin.data.log_target import is_skewed
 from margin.service.preparation import preparation
 from margin.service.sources import Source
 
@@ -23,6 +26,8 @@ HANDCRAFTED = {
     "hog": ("logistic-regression", "linear-svc", "svc", "k-neighbors-classifier", "random-forest-classifier"),
     "visual-words": ("svc", "random-forest-classifier"),
 }
+#: Where a target is skewed, these learn its logarithm, too: one of each family that wins most often.
+ON_LOG_TARGET = ("ridge", "hist-gradient-boosting-regressor", "random-forest-regressor")
 #: An image has about so many cells of HOG along its shorter side, of at least and at most so many pixels.
 HOG_CELLS, SMALLEST_CELL, LARGEST_CELL = 8, 2, 8
 #: Terms of a text for models that take a sparse table of so many columns.
@@ -31,12 +36,14 @@ WIDE_TERMS = 20_000
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of the board: a catalog entry, the handcrafted features it sees (if any), and what is set on it."""
+    """A row of the board: a catalog entry, the handcrafted features it sees (if any), what is set on it, and whether it
+    learns the logarithm of the target."""
 
     name: str
     entry: catalog.Entry
     features: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    log_target: bool = False
 
 
 def board_rows(source: Source, profile: Profile | None) -> dict[str, BoardRow]:
@@ -59,6 +66,12 @@ def board_rows(source: Source, profile: Profile | None) -> dict[str, BoardRow]:
             for features, names in HANDCRAFTED.items()
             for name in names
             if name in by_name
+        ]
+    if source.task == "regression" and source.y is not None and is_skewed(np.asarray(source.y)):
+        rows += [
+            BoardRow(f"log-{entry.name}", entry, settings=entry.settings, log_target=True)
+            for entry in entries
+            if entry.name in ON_LOG_TARGET
         ]
     return {row.name: row for row in rows}
 

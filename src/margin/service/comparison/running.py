@@ -12,9 +12,9 @@ from margin.selection import Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
 from margin.service.changes import EXISTING, folder_for
-from margin.service.comparison.candidates import candidates_for, settings_tried
+from margin.service.comparison.candidates import candidates_for, margin_of, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
-from margin.service.comparison.deciding import defined_metric, fewer_folds, requested_metric
+from margin.service.comparison.deciding import bounds_sentence, defined_metric, fewer_folds, requested_metric
 from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
@@ -102,7 +102,9 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
             f" {seconds_text(comparison.budget)};"
             " --budget 10m gives it more time, --budget none all it takes."
         )
-    comparison.candidates, comparison.left_out = candidates_for(opened, request)
+    comparison.candidates, comparison.left_out = candidates_for(opened, request, decides)
+    if (margin := margin_of(opened)) is not None:
+        comparison.remarks.append(bounds_sentence(source.y, margin))
     _take_up(comparison, identity, facts)
     return comparison
 
@@ -125,11 +127,15 @@ def _take_up(comparison: Comparison, identity: Mapping[str, Any], facts: Mapping
     comparison.kept.run = comparison.run
     manifest = comparison.run.manifest
     if manifest.get("cut_budget") == comparison.budget:  # with another budget, what was given up is tried again
-        comparison.given_up.update(manifest.get("cut", {}))
+        # So is who failed, as in a trial: what was in the way may be gone.
+        kept = {model: reason for model, reason in manifest.get("cut", {}).items() if not reason.startswith("failed")}
+        comparison.given_up.update(kept)
     comparison.passed_over.update(manifest.get("passed_over", {}))
     settings = {candidate.name: candidate.settings for candidate in comparison.candidates}
-    kept = comparison.kept.trials(settings, comparison.metric, comparison.plan, comparison.y)
-    comparison.trials = [t for t in kept if t.model in settings or t.model in ("blend", "stack") or _tuned(t, request)]
+    trials = comparison.kept.trials(settings, comparison.metric, comparison.plan, comparison.y)
+    comparison.trials = [
+        t for t in trials if t.model in settings or t.model in ("blend", "stack") or _tuned(t, request)
+    ]
     comparison.run.update(
         classes=[str(label) for label in comparison.classes],
         metric=comparison.metric.name,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from margin.selection import Standing
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import BASELINE
+from margin.service.comparison.caveats import beyond_the_interval, hardly_told_apart, nothing_learned
 from margin.service.comparison.one_model import untried
 
 if TYPE_CHECKING:
@@ -56,34 +57,37 @@ def verdict(comparison: Comparison) -> list[str]:
     winner, standings = comparison.winner, comparison.standings
     if not winner:
         return []
-    above = [
-        s.model for s in standings[: [s.model for s in standings].index(winner)] if s.model in comparison.passed_over
-    ]
-    remarks = [f"{model} is not the winner: {comparison.passed_over[model]}." for model in above]
+    reasons = {**comparison.unsteady, **comparison.passed_over}
+    above = [s.model for s in standings[: [s.model for s in standings].index(winner)] if s.model in reasons]
+    remarks = [f"{model} is not the winner: {reasons[model]}." for model in above]
     tied = [s.model for s in standings if s.tied and s.model != BASELINE]
     if tied:
         named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
         remarks.append(f"≈ not distinguishable from the best: {named}.")
-    if any(s.tied for s in standings if s.model == BASELINE):
-        remarks.append("≈ the baseline is not distinguishable from the best either: nothing was found to learn.")
-    elif standings[0].model == BASELINE:
-        remarks.append("The baseline, which looks at no column, stands first: nothing was found to learn.")
+    remarks += [said for said in (nothing_learned(comparison), hardly_told_apart(comparison)) if said]
     own = next(s for s in standings if s.model == winner)
     if own.status == "cut":
         remarks.append(_without_folds(comparison, own))
+    elif comparison.cut_short:
+        remarks.append(comparison.cut_short)
+    n_models = sum(s.status in ("ranked", "partial") for s in standings if s.model != BASELINE)
     score, uses = comparison.held_out_score, comparison.held_out_uses
     if score is not None:
         before = f"fitted on {own.n_train:,}" if own.status == "cut" else "in its folds"
         again = "" if uses < 2 else f" (these rows have now judged {uses} winners, so they are not quite unseen)"
+        chance = comparison.held_out_chance
+        guess = "" if chance is None else f"; a guess without a look at the columns has {score_text(chance)} there"
         remarks.append(
             f"{winner} on {len(comparison.plan.held_out):,} rows held out from all of this: {comparison.metric.name}"
-            f" {score_text(score)}, against {score_text(own.mean)} {before}{again}."
+            f" {score_text(score)}, against {score_text(own.mean)} {before}{again}{guess}."
+            f"{beyond_the_interval(comparison, own, score, n_models)}"
+        )
+    elif not len(comparison.plan.held_out) and n_models > 1:
+        remarks.append(
+            f"No rows were held out, and the best of {n_models} is flattered by being chosen: expect a little less."
         )
     elif not len(comparison.plan.held_out):
-        n = sum(s.status == "ranked" for s in standings)
-        remarks.append(
-            f"No rows were held out, and the best of {n} is flattered by being chosen: expect a little less."
-        )
+        remarks.append(f"No rows were held out: nothing but what is on the board has judged {winner}.")
     if comparison.diagnosis:
         remarks.append(f"{winner}: {comparison.diagnosis[0].lower()}{comparison.diagnosis[1:]}")
     return remarks

@@ -16,12 +16,13 @@ from margin.trees.boosting.bundling import Bundles, bundled, stored_splits
 from margin.trees.boosting.cost_pruning import prune_grown
 from margin.trees.boosting.early_stopping import StoppingRule
 from margin.trees.boosting.finishing import finished_tree
-from margin.trees.boosting.growing import EMPTY, GrownTree, TreeGrower, column_table
+from margin.trees.boosting.growing import EMPTY, GrownTree, StepRules, TreeGrower, column_table
 from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.losses import SMALLEST_CURVATURE, Loss
 from margin.trees.boosting.predicting import add_trees
 from margin.trees.boosting.round_numbers import RoundNumbers
 from margin.trees.boosting.tree_buffer import TreeBuffer, packed_trees
+from margin.trees.restored_trees import check_boosted_trees
 
 __all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
 
@@ -139,6 +140,7 @@ class BoostingRounds:
 
         A state that is ``renewed`` was asked for more rounds: one is done whatever the rule of early stopping says.
         """
+        check_boosted_trees(state["trees"], len(self.data.bins.categorical), len(self.predictions))
         self.trees = TreeBuffer(state["trees"])
         self._send_down(0, self.trees.n_trees, self.predictions)
         self._send_held_down(0, self.trees.n_trees, self.held_predictions)
@@ -167,15 +169,13 @@ class BoostingRounds:
 
     def _takes_rounds(self, step: Loss) -> bool:
         plain = step.plain_steps and self.settings.ccp_alpha == 0
-        return plain and self.grower.takes_round(len(self.predictions))
+        return plain and self.grower.grows_rounds
 
     def _grow_round(self, step: Loss) -> int:
         """:meth:`_grow` for all outputs of a small table at once, with the same bits."""
-        from margin.trees.boosting.round_kernels import StepRules
-
         data, settings = self.data, self.settings
         gradient, hessian, weight = self.gradient, self.hessian, EMPTY
-        none = hessian[:, :0]
+        none = np.empty((len(gradient), 0))
         if not self.unweighted:
             weight = data.weight
             gradient, hessian = gradient * weight, hessian * weight

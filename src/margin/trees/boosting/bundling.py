@@ -47,14 +47,14 @@ def bundled(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> t
     """
     group = find_bundles(codes, n_bins, categorical)
     while len(np.unique(group)) < len(group):
-        from margin.trees.boosting.bundle_kernels import store
+        from margin.compiled.boosting import store
 
         bundles = _bundles(group, n_bins)
         stored = np.empty((len(codes), len(bundles.first) - 1), dtype=np.uint8)
         conflict = np.zeros(len(group), dtype=bool)
         columns = np.zeros(len(group), dtype=COLUMN)
         columns["stored"], columns["base"] = bundles.stored, bundles.base
-        store(codes, columns, stored, conflict)
+        store(codes, columns, stored, conflict.view(np.uint8))
         if not conflict.any():
             return stored, bundles
         group = np.where(conflict, len(group) + np.arange(len(group)), group)  # each in a new one of its own

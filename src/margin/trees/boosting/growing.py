@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from margin.core.compiling_ahead import FirstWork
 from margin.core.parallel import assisted, over_ranges
+from margin.core.team import OVER, new_board
 from margin.core.threads import WORK_PER_THREAD, threads_for
 from margin.trees.binning import Bins
 from margin.trees.boosting.bundling import Bundles
-from margin.trees.boosting.kernel_types import (
-    CANDIDATE,
-    CODES,
-    COLUMN,
-    COMPLETE,
-    NODE,
-    POOL_FULL,
-    PROGRESS,
-    Packing,
-    SplitLimits,
-)
-from margin.trees.boosting.packing import choose_packing, pack_by_numpy, packing_bits
-from margin.trees.boosting.tree_buffer import NO_SETS, TreeBuffer
+from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, NOT_FINITE, POOL_FULL, SplitLimits
+from margin.trees.boosting.packing import choose_packing, packing_bits
+from margin.trees.boosting.tree_buffer import TreeBuffer
 
-__all__ = ["GrownTree", "TreeGrower", "column_table"]
+__all__ = ["GrownTree", "StepRules", "TreeGrower", "column_table"]
 
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
@@ -36,20 +25,9 @@ COLUMNS_PER_THREAD = 16  # with so many for each, threads take columns; with few
 WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
 MOST_THREADS = 16  # that grow one tree: more of them wait for each other, and each needs a histogram of its own
 UNLIMITED = np.iinfo(np.int64).max
-ROOT = np.zeros((), dtype=NODE)
-ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
 
-# Up to this many rows NumPy packs derivatives and sums leaves, with the same bits: compiling the loops for it would
-# take as long as hundreds of such fits. So it does for the first trees of larger tables, until so many rows were
-# packed, or visited to sum or change them.
-SMALL_ROWS = 4096
-FIRST_PACKED = FirstWork(5_000_000)
-FIRST_VISITS = FirstWork(15_000_000)
-SMALL_CELLS = WORK_PER_THREAD  # rows times columns up to which :meth:`TreeGrower.grow_round` grows all trees of a round
-
-# A round in one call takes longer to compile than the growth of a tree: the first trees of a process are grown one by
-# one, to the same bits, unless the compiled round is there already.
-FIRST_TREES = FirstWork(5_000)
+# Up to so many rows, and rows times columns, :meth:`TreeGrower.grow_round` grows all trees of a round.
+SMALL_ROWS, SMALL_CELLS = 4096, WORK_PER_THREAD
 
 
 @dataclass(frozen=True)
@@ -63,12 +41,14 @@ class GrownTree:
     stops: np.ndarray
     rows: np.ndarray
 
-    @cached_property
-    def rows_by_leaf(self) -> tuple[np.ndarray, np.ndarray]:
-        """The rows, each leaf's together and in their order, and the number of the leaf of each."""
-        sizes = self.stops - self.starts
-        order = np.argsort(self.starts)  # leaves own neighboring ranges of rows
-        return self.rows, np.repeat(order, sizes[order])
+
+class StepRules(NamedTuple):
+    """What a leaf adds: ``leaf_factor`` times the Newton step, shrunk; 0 where there is no curvature."""
+
+    l2: float
+    least_curvature: float
+    leaf_factor: float
+    learning_rate: float
 
 
 def column_table(
@@ -93,31 +73,50 @@ class TreeGrower:
         bundles: Bundles | None = None,
         groups: np.ndarray | None = None,
     ):
-        self.codes, self.columns, self.limits, self.groups = codes, columns, limits, groups
+        from margin.compiled.boosting import Growth, Limits, Packing
+
         n, q = codes.shape
-        p, capacity = len(columns), _capacity(limits, n)
+        capacity = _capacity(limits, n)
+        self.codes, self.limits = np.ascontiguousarray(codes), limits
         self.threads = min(threads_for(WORK_PER_CELL * n * q), MOST_THREADS)
         self.leaf_threads = threads_for(WORK_PER_ROW * n)
-        self.packed = np.empty(n, dtype=np.int64)
-        self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        self.packed, self.rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
         self.nodes = np.zeros(capacity, dtype=NODE)
-        histograms = min(FIRST_HISTOGRAMS, limits.max_leaves + 1)
-        self.pool = np.empty((histograms, q * CODES), dtype=np.int64)
-        self.candidates = np.zeros((2, p), dtype=CANDIDATE)
-        blocks = q + self.threads
-        self.lefts = np.empty(self.threads, dtype=np.int64)
-        by_rows = self.threads > 1 and q < COLUMNS_PER_THREAD * self.threads
-        self.parts = np.empty((self.threads, q * CODES) if by_rows else (1, 0), dtype=np.int64)
-        self.scratch, self.gains = np.empty((blocks, 2, CODES), dtype=np.int64), np.empty((blocks, CODES))
-        self.gain_bits = self.gains.view(np.int64)
-        self.order, self.goes_left = np.empty(max(p, CODES), dtype=np.int64), np.empty(CODES, dtype=np.uint64)
-        self.waiting, self.free = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
-        self.progress = np.zeros(1, dtype=PROGRESS)
+        self.pool = np.empty(min(FIRST_HISTOGRAMS, limits.max_leaves + 1) * q * CODES, dtype=np.int64)
         self.category_sets = np.zeros((capacity, 32), dtype=np.uint8) if columns["categorical"].any() else None
-        self.bounds = np.empty((capacity, 2)) if columns["monotone"].any() else None
-        self.members = None if bundles is None else bundles.members
-        self.member_start = None if bundles is None else bundles.first
-        self.active = None if groups is None else np.ones((capacity, len(groups)), dtype=bool)
+        monotone = bool(columns["monotone"].any())
+        self.constrained = monotone or bundles is not None or groups is not None
+        blocks = q + self.threads
+        by_rows = self.threads > 1 and q < COLUMNS_PER_THREAD * self.threads
+        self.growth = Growth(
+            codes=self.codes,
+            columns=columns,
+            limits=Limits(**limits._asdict()),
+            packing=Packing(),
+            packed=self.packed,
+            rows=self.rows,
+            spare=np.empty(n, dtype=np.int32),
+            nodes=self.nodes,
+            pool=self.pool,
+            candidates=np.zeros((2, len(columns)), dtype=CANDIDATE),
+            sums=np.empty(blocks * CODES, dtype=np.int64),
+            orders=np.empty(blocks * CODES, dtype=np.int64),
+            gains=np.empty(blocks * CODES),
+            drawn=np.empty(len(columns) + 1, dtype=np.int64),
+            goes_left=np.empty(CODES, dtype=np.int64),
+            waiting=np.empty(capacity, dtype=np.int64),
+            free=np.empty(capacity, dtype=np.int64),
+            lefts=np.empty(self.threads, dtype=np.int64),
+            parts=np.empty(self.threads * q * CODES if by_rows else 0, dtype=np.int64),
+            draws=limits.feature_fraction < 1.0 or limits.random_ties,
+            seed=0,
+            category_sets=self.category_sets,
+            bounds=np.empty((capacity, 2)) if monotone else None,
+            members=None if bundles is None else bundles.members,
+            member_start=None if bundles is None else bundles.first,
+            groups=None if groups is None else np.ascontiguousarray(groups).view(np.uint8),
+            active=None if groups is None else np.ones((capacity, len(groups)), dtype=np.uint8),
+        )
 
     def grow(
         self, gradient: np.ndarray, hessian: np.ndarray, rows: np.ndarray | None = None, seed: int = 0, number: int = 0
@@ -127,22 +126,35 @@ class TreeGrower:
         ``seed`` draws the columns of every node. Rounding does not depend on it: a fit that draws nothing is the same
         for every seed.
         """
+        from margin.compiled.boosting import pack, plant
+
         rows = np.arange(len(gradient), dtype=np.int32) if rows is None else rows.astype(np.int32)
         packing = choose_packing(gradient, hessian)
-        self._pack(gradient, hessian, number, packing)
-        self.progress[0] = (1, 1, 0, 0, 0)
-        self.nodes[0] = ROOT  # whatever the tree before made of it: a root that is not split is a leaf
-        root, total = self.nodes[0], self.packed if len(rows) == len(self.packed) else self.packed[rows]
-        root["stop"], root["total"] = len(rows), total.sum()
-        if self.bounds is not None:
-            self.bounds[0] = -np.inf, np.inf
-        drawing = self.limits.feature_fraction < 1.0 or self.limits.random_ties
-        self._grow(rows, packing, seed + number if drawing else None)
-        count = int(self.progress["n_nodes"][0])
+        pack(gradient, hessian, number, packing, self.packed)
+        self.growth.use(rows, packing, seed + number)
+        packed = self.packed if len(rows) == len(self.packed) else self.packed[rows]
+        plant(self.growth, int(packed.sum()))
+        while self._grow() == POOL_FULL:
+            self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
+            self.growth.use_pool(self.pool)
+        count = self.growth.count_nodes()
         nodes = self.nodes[:count].copy()
         leaves = np.flatnonzero(nodes["feature"] < 0)
         category_sets = None if self.category_sets is None else self.category_sets[:count].copy()
         return GrownTree(nodes, category_sets, leaves, nodes["start"][leaves], nodes["stop"][leaves], rows)
+
+    def _grow(self) -> int:
+        """Grow on as far as the pool goes; other threads, if there are any, take part in large searches."""
+        from margin.compiled.boosting import assist, grow
+
+        growth, board = self.growth, new_board(self.threads)
+        if self.threads == 1:
+            return int(grow(growth, board))
+        try:
+            with assisted(lambda thread: bool(assist(growth, board, thread)), self.threads):
+                return int(grow(growth, board))
+        finally:
+            board[OVER] = 1
 
     @property
     def grows_rounds(self) -> bool:
@@ -150,90 +162,63 @@ class TreeGrower:
 
         It does not depend on how many threads there are: none of these tables is worth a second one.
         """
-        special = (self.bounds, self.members, self.groups)
         leaves = (len(self.nodes) + 1) // 2
         few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < FIRST_HISTOGRAMS
-        return few and all(part is None for part in special)
-
-    def takes_round(self, trees: int) -> bool:
-        """Whether to grow the next ``trees`` by :meth:`grow_round`."""
-        if not self.grows_rounds:
-            return False
-        from margin.trees.boosting.round_kernels import grow_round
-
-        return not FIRST_TREES.takes(trees, grow_round)
+        return few and not self.constrained
 
     def grow_round(
-        self, seed: int, number: int, derivatives: tuple[np.ndarray, ...], steps: Any, bins: Bins, trees: TreeBuffer,
+        self,
+        seed: int,
+        number: int,
+        derivatives: tuple[np.ndarray, ...],
+        steps: StepRules,
+        bins: Bins,
+        trees: TreeBuffer,
         predictions: np.ndarray,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """A tree per output, the first being tree ``number``, added to ``trees`` and to ``predictions``; their leaves.
 
         ``derivatives`` are gradients, hessians by which splits are rated and by which leaves are, each (outputs, n) or
         (outputs, 0) where they are 1, and the weights of rows, (n,) or (0,).
         """
-        from margin.trees.boosting.round_kernels import NOT_FINITE, grow_round
+        from margin.compiled.boosting import Round, grow_round
 
-        gradient, curvature = derivatives[:2]
-        category_sets = NO_SETS if self.category_sets is None else self.category_sets
+        gradient, curvature, hessian, weight = derivatives
         outputs = len(gradient)
-        stored, stored_sets = trees.reserve(outputs * len(self.nodes), outputs * len(category_sets))
+        sets = 0 if self.category_sets is None else len(self.category_sets)
+        stored, stored_sets = trees.reserve(outputs * len(self.nodes), outputs * sets)
         stops = np.empty(outputs, dtype=np.int64)
-        leaves, n_sets = grow_round(
-            *(self.codes, self.columns, self.rows, self.spare, self.packed),
-            packing_bits(len(self.codes), not curvature.shape[1]),
-            *(self.limits, self.nodes, self.pool, self.candidates, self.scratch, self.gains, self.gain_bits),
-            *(self.order, self.goes_left, self.waiting, self.free, self.progress, category_sets, seed, number),
-            *(*derivatives, steps, bins.offsets, bins.edges),
-            *(stored, trees.n_nodes, stored_sets, trees.n_sets, stops, predictions),
+        bits = packing_bits(len(self.codes), not curvature.shape[1])
+        this = Round(
+            gradient=gradient,
+            curvature=curvature,
+            hessian=hessian,
+            weight=weight,
+            gradient_bits=bits.gradient,
+            hessian_bits=bits.hessian,
+            row_bits=bits.rows,
+            offsets=bins.offsets,
+            edges=bins.edges,
+            stored=stored,
+            stored_sets=stored_sets,
+            first=trees.n_nodes,
+            first_set=trees.n_sets,
+            stops=stops,
+            predictions=predictions,
+            **steps._asdict(),
         )
+        leaves, n_sets = grow_round(self.growth, this, number, seed, new_board(1))
         if leaves == NOT_FINITE:
             for own, curved in zip(gradient, curvature):
                 choose_packing(own, curved)  # says so
         trees.accept(stops, n_sets)
         return int(leaves)
 
-    def _grow(self, rows: np.ndarray, packing: Packing, seed: int | None) -> None:
-        while self._grow_until_full(rows, packing, seed) == POOL_FULL:
-            self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
-
-    def _grow_until_full(self, rows: np.ndarray, packing: Packing, seed: int | None) -> int:
-        """Grow on as far as the pool goes; other threads, if there are any, take part in large searches."""
-        from margin.core.team_kernels import OVER, new_board
-        from margin.trees.boosting.growth_kernels import grow
-
-        before: tuple[Any, ...] = (
-            *(self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool),
-            *(self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting),
-            *(self.free, self.progress, seed),
-        )
-        after = (self.category_sets, self.bounds, self.members, self.member_start, self.groups, self.active)
-        if self.threads == 1:
-            return int(grow(*before, None, 0, *after, None, None))
-        board, shared = new_board(self.threads), (self.lefts, self.parts)
-        try:
-            with assisted(lambda thread: grow(*before, board, thread, *after, *shared) == COMPLETE, self.threads):
-                return int(grow(*before, board, 0, *after, *shared))
-        finally:
-            board[OVER] = 1
-
-    def _pack(self, gradient: np.ndarray, hessian: np.ndarray, seed: int, packing: Packing) -> None:
-        """Gradient, hessian and count of every row into ``packed``."""
-        from margin.trees.boosting.histogram_kernels import pack
-
-        if (len(gradient) <= SMALL_ROWS and not packing.dithered) or FIRST_PACKED.takes(len(gradient), pack):
-            pack_by_numpy(gradient, hessian, seed, packing, self.packed)
-        else:
-            pack(gradient, hessian, seed if packing.dithered else None, packing, self.packed)
-
     def sums(self, grown: GrownTree, values: np.ndarray) -> np.ndarray:
         """Exact sums of ``values`` (n,) in every leaf; an empty array counts rows."""
         if not len(values):
             return (grown.stops - grown.starts).astype(np.float64)
-        if _is_left_to_numpy(grown):
-            order, leaf = grown.rows_by_leaf
-            return np.bincount(leaf, weights=values[order], minlength=len(grown.leaves))
-        from margin.trees.boosting.leaf_kernels import leaf_sums
+        from margin.compiled.boosting import leaf_sums
 
         found = np.empty(len(grown.leaves))
         self._over_leaves(leaf_sums, len(found), (grown.rows, grown.starts, grown.stops, values, found))
@@ -241,24 +226,13 @@ class TreeGrower:
 
     def add(self, grown: GrownTree, values: np.ndarray, predictions: np.ndarray) -> None:
         """Add the leaves' values to the predictions of the rows the tree was grown on."""
-        if _is_left_to_numpy(grown):
-            order, leaf = grown.rows_by_leaf
-            predictions[order] += values[leaf]
-            return
-        from margin.trees.boosting.leaf_kernels import add_to_leaves
+        from margin.compiled.boosting import add_to_leaves
 
         self._over_leaves(add_to_leaves, len(values), (grown.rows, grown.starts, grown.stops, values, predictions))
 
     def _over_leaves(self, kernel: Any, leaves: int, arguments: tuple[Any, ...]) -> None:
         """Call ``kernel(low, high, ...)``; each thread takes a range of leaves."""
         over_ranges(lambda low, high: kernel(low, high, *arguments), leaves, self.leaf_threads)
-
-
-def _is_left_to_numpy(grown: GrownTree) -> bool:
-    """Whether NumPy visits the rows of its leaves."""
-    from margin.trees.boosting.leaf_kernels import add_to_leaves, leaf_sums
-
-    return len(grown.rows) <= SMALL_ROWS or FIRST_VISITS.takes(len(grown.rows), leaf_sums, add_to_leaves)
 
 
 def _capacity(limits: SplitLimits, n: int) -> int:

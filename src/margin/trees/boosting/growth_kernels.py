@@ -1,25 +1,21 @@
-"""A tree grown on histograms, leaf by leaf, compiled by Numba.
+"""A tree grown on histograms, leaf by leaf.
 
 The open leaf that gains most is split next. Of its two children the smaller gets its histogram from its rows, the
-other one by subtraction.
-
-What only some tables need is an argument that may be None (``category_sets`` without categorical columns, ``members``
-without shared columns, ``bounds`` without monotone constraints, ``groups`` without interaction constraints, ``seed``
-if nothing is drawn, ``board`` on one thread): Numba compiles one version per combination that is met, each without
-what it does not need.
+other one by subtraction. Work that is large enough is offered on the board to other threads (:func:`assist`).
 """
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
 from margin.core.atomic_kernels import pause
-from margin.core.cached_kernels import cached_kernel, inner_kernel, separate_kernel
-from margin.core.team_kernels import BLOCKS, MOST_BLOCKS, THREADS, claim, finish, is_over, offer, wait_for
+from margin.core.kernel_source import Integers, inner, kernel
+from margin.core.team import BLOCKS, MOST_BLOCKS, THREADS
+from margin.core.team_kernels import claim, finish, is_over, offer, wait_for
 from margin.trees.boosting.bundle_kernels import best_shared_thresholds
 from margin.trees.boosting.category_kernels import best_category_split
 from margin.trees.boosting.histogram_kernels import add_parts, add_rows, subtract, take_rows
-from margin.trees.boosting.kernel_types import COMPLETE, IDLE, POOL_FULL
+from margin.trees.boosting.kernel_types import CODES, COMPLETE, POOL_FULL
 from margin.trees.boosting.node_kernels import (
     add_children,
     bound_children,
@@ -42,8 +38,9 @@ from margin.trees.boosting.sharing_kernels import (
     take_part,
 )
 from margin.trees.boosting.split_kernels import best_threshold
+from margin.trees.boosting.state_kernels import Growth
 
-__all__ = ["grow"]
+__all__ = ["assist", "grow"]
 
 # Rows times columns of a node below which one thread is faster; finding the cuts takes as long as so many more rows.
 SHARED_CELLS, ROWS_OF_SEARCH = 16_000, 400
@@ -53,104 +50,51 @@ SMALL, LARGE, FILLED = ARGUMENTS, ARGUMENTS + 1, ARGUMENTS + 2
 PATIENCE = 4_000  # looks for work, some 20 nanoseconds each, after which a thread lets others go first
 
 
-@inner_kernel
-def _search_columns(
-    block, first, last, small, large, filled, codes, columns, rows, packed, packing, limits, nodes, pool,
-    candidates, scratch, gains, gain_bits, category_sets, bounds, members, member_start, parts,
-):  # fmt: skip
-    """Histograms and best splits of two siblings in some stored columns; ``large`` is -1 for the root alone.
+@kernel
+def grow(growth: Growth, board: Integers) -> cython.longlong:
+    """Grow a tree from its root; returns whether it is COMPLETE or the pool is full.
 
-    The histograms of ranges of the smaller one's rows are in ``parts`` if it is ``filled``.
+    With a larger pool the same call goes on where it stopped. In the end ``growth.rows`` are ordered by leaf.
     """
-    sums, buffer, gain, bits = scratch[block, 0], scratch[block, 1], gains[block], gain_bits[block]
-    for side in range(2):
-        number = small if side == 0 else large
-        if number < 0:
-            continue
-        node = nodes[number]
-        histogram = pool[node.histogram]
-        if not node.searched:
-            continue
-        if parts is not None and side == 0 and filled:
-            add_parts(parts, first, last, histogram)
-        elif side == 0:
-            add_rows(codes, rows, node.start, node.stop, packed, first, last, histogram)
-        elif nodes[small].searched:
-            subtract(histogram, pool[nodes[small].histogram], first, last)
+    small: cython.Py_ssize_t
+    large: cython.Py_ssize_t
+    at_root: cython.bint = growth.n_histograms == 0
+    histograms = growth.pool.shape[0] // (growth.codes.shape[1] * CODES)
+    while at_root or (growth.n_waiting > 0 and growth.n_leaves < growth.limits.max_leaves):
+        if at_root:
+            growth.n_histograms = 1
+            at_root = False
+            small = 0
+            large = -1
         else:
-            taken = nodes[small]
-            take_rows(codes, rows, taken.start, taken.stop, packed, first, last, histogram)
-        total, leader = node.total, -1.0
-        for stored in range(first, last):
-            own = histogram[stored * 256 : (stored + 1) * 256]
-            j = stored
-            if members is not None:
-                j = members[member_start[stored]]
-                if columns[j].base >= 0:
-                    sharing = members[member_start[stored] : member_start[stored + 1]]
-                    best_shared_thresholds(
-                        *(own, sharing, total, columns, packing, limits, number, bounds, sums, gain, bits),
-                        *(candidates, side),
-                    )
-                    continue
-            best, column = candidates[side, j], columns[j]
-            if not best.allowed:
+            if growth.n_free == 0 and growth.n_histograms == histograms:
+                return POOL_FULL
+            small, large = _split_next(growth, board)
+            if small < 0:
                 continue
-            if category_sets is not None and column.categorical:
-                best.gain, best.cut = best_category_split(
-                    own, column.n_bins, total, packing, limits, number, bounds, sums, buffer, gain, bits
-                )
-                continue
-            best.gain, best.cut, best.missing_side = best_threshold(
-                own, column.n_bins, total, packing, limits, column.monotone, number, bounds, sums, gain, bits, leader
-            )
-            leader = max(leader, best.gain)
+        if not _open(growth, small, large):
+            continue
+        _search(growth, board, small, large)
+        _keep(growth, small, 0)
+        if large >= 0:
+            _keep(growth, large, 1)
+    for k in range(growth.n_waiting):  # could be split, but there are leaves enough
+        make_leaf(growth, growth.waiting[k])
+    return COMPLETE
 
 
-@separate_kernel
-def _work(
-    board, thread, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch,
-    gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
-):  # fmt: skip
-    """Take blocks of what the board offers until none is left, or do all that it describes ``alone``; how many."""
-    taken, block, q = 0, np.int64(0) if alone else claim(board, thread), codes.shape[1]
-    while block >= 0:
-        if board[KIND] == SEARCH:
-            blocks = board[BLOCKS]
-            _search_columns(
-                *(block, q * block // blocks, q * (block + 1) // blocks, board[SMALL], board[LARGE]),
-                *(board[FILLED] != 0, codes, columns, rows, packed, packing, limits, nodes, pool, candidates),
-                *(scratch, gains, gain_bits, category_sets, bounds, members, member_start, parts),
-            )
-        else:
-            take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
-        taken += 1
-        if alone:
-            block = block + 1 if block + 1 < board[BLOCKS] else -1
-        else:
-            finish(board)
-            block = claim(board, thread)
-    return taken
+@kernel
+def assist(growth: Growth, board: Integers, thread: cython.longlong) -> cython.bint:
+    """Take part in what :func:`grow` offers on the board; returns whether it is over.
 
-
-@inner_kernel
-def _assist(
-    board, thread, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains,
-    gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
-):  # fmt: skip
-    """Take part in what ``grow`` offers on the board; returns whether it is over.
-
-    It comes back before that if there has been nothing to do for PATIENCE looks.
+    It comes back before that if there has been nothing to do for PATIENCE looks. Only who has claimed a block may read
+    what grows: otherwise another tree may have begun.
     """
-    idle = 0
+    idle: cython.Py_ssize_t = 0
     while idle < PATIENCE:
         if is_over(board):
             return True
-        taken = _work(
-            *(board, thread, False, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
-            *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts),
-        )
-        if taken == 0:
+        if _take_blocks(growth, board, thread) == 0:
             idle += 1
             pause()
         else:
@@ -158,129 +102,196 @@ def _assist(
     return False
 
 
-@cached_kernel
-def grow(
-    codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains, gain_bits,
-    order, goes_left, waiting, free, progress, seed, board, thread, category_sets, bounds, members, member_start,
-    groups, active, lefts, parts,
-):  # fmt: skip
-    """Grow a tree from its root ``nodes[0]``; returns whether it is COMPLETE or the pool is full.
+@inner
+def _take_blocks(growth: Growth, board: Integers, thread: cython.longlong) -> cython.Py_ssize_t:
+    """Take blocks of what the board offers until none is left; returns how many."""
+    taken: cython.Py_ssize_t = 0
+    block: cython.longlong = claim(board, thread)
+    while block >= 0:
+        if board[KIND] == SEARCH:
+            _search_block(growth, block, board[BLOCKS], board[SMALL], board[LARGE], board[FILLED] != 0)
+        else:
+            take_part(growth, board, block)
+        finish(board)
+        taken += 1
+        block = claim(board, thread)
+    return taken
 
-    With a larger pool, which begins with what the old one held, the same call goes on where it stopped. In the end
-    ``rows`` are ordered by leaf. Work that is large enough is offered on the ``board`` to other threads. These make the
-    same call with a ``thread`` above 0 (:func:`_assist`): another kernel would be compiled from the same parts.
+
+@inner
+def _split_next(growth: Growth, board: Integers) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
+    """Split a waiting node; returns its smaller and larger child, or -1 twice if it had to stay a leaf."""
+    number = take_next(growth)
+    node = growth.nodes[number]
+    start: cython.Py_ssize_t = node.start
+    stop: cython.Py_ssize_t = node.stop
+    histogram: cython.longlong = node.histogram
+    middle: cython.Py_ssize_t
+    stored = mark_sides(growth, number)
+    if board[THREADS] > 1 and stop - start > SHARED_ROWS * board[THREADS]:
+        middle = _divide_together(growth, board, start, stop, stored)
+    else:
+        middle = partition(growth, start, stop, stored)
+    if middle - start < growth.limits.min_leaf or stop - middle < growth.limits.min_leaf:
+        make_leaf(growth, number)  # rows were counted by an estimate, which was too high
+        _give_back(growth, histogram)
+        return -1, -1
+    small, large = add_children(growth, number, middle)
+    growth.nodes[large].histogram = histogram
+    if growth.bounds is not None:
+        bound_children(growth, number)
+    return small, large
+
+
+@inner
+def _divide_together(
+    growth: Growth,
+    board: Integers,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    stored: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """:func:`partition` by all threads."""
+    blocks = growth.lefts.shape[0]
+    middle: cython.Py_ssize_t = start
+    for kind in range(DIVIDE, PLACE + 1):
+        describe_rows(board, kind, start, stop, stored)
+        offer(board, blocks)
+        _take_blocks(growth, board, 0)
+        wait_for(board, blocks)
+    for k in range(blocks):
+        middle += growth.lefts[k]
+    return middle
+
+
+@inner
+def _open(growth: Growth, small: cython.Py_ssize_t, large: cython.Py_ssize_t) -> cython.bint:
+    """Open two siblings (or the root, ``large`` being -1) and give histograms to those that are searched, if any is."""
+    further: cython.bint = growth.n_leaves < growth.limits.max_leaves
+    found: cython.bint = open_node(growth, small, 0, further)
+    if large < 0:
+        return found
+    found |= open_node(growth, large, 1, further)
+    if not found:
+        _give_back(growth, growth.nodes[large].histogram)
+    elif growth.n_free > 0:
+        growth.n_free -= 1
+        growth.nodes[small].histogram = growth.free[growth.n_free]
+    else:
+        growth.nodes[small].histogram = growth.n_histograms
+        growth.n_histograms += 1
+    return found
+
+
+@inner
+def _give_back(growth: Growth, histogram: cython.longlong) -> cython.void:
+    growth.free[growth.n_free] = histogram
+    growth.n_free += 1
+
+
+@inner
+def _keep(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t) -> cython.void:
+    """A node that was searched waits to be split, or is a leaf and gives its histogram back."""
+    if keep_best(growth, number, side):
+        growth.waiting[growth.n_waiting] = number
+        growth.n_waiting += 1
+    else:
+        _give_back(growth, growth.nodes[number].histogram)
+
+
+@inner
+def _search(growth: Growth, board: Integers, small: cython.Py_ssize_t, large: cython.Py_ssize_t) -> cython.void:
+    """Histograms and best splits of two siblings, by all threads if that is worth it."""
+    q = growth.codes.shape[1]
+    blocks: cython.Py_ssize_t = (q + CHUNK - 1) // CHUNK
+    threads: cython.Py_ssize_t = board[THREADS]
+    count = growth.nodes[small].stop - growth.nodes[small].start
+    if threads == 1 or (count + ROWS_OF_SEARCH) * q < SHARED_CELLS:
+        for block in range(blocks):
+            _search_block(growth, block, blocks, small, large, False)
+        return
+    filled: cython.bint = growth.nodes[small].searched and growth.parts.shape[0] > 0 and count > SHARED_ROWS * threads
+    if filled:
+        describe_rows(board, FILL, growth.nodes[small].start, growth.nodes[small].stop, 0)
+        offer(board, threads)
+        _take_blocks(growth, board, 0)
+        wait_for(board, threads)
+    blocks = max(min(blocks, MOST_BLOCKS), min(q, threads))
+    board[KIND] = SEARCH
+    board[SMALL] = small
+    board[LARGE] = large
+    board[FILLED] = filled
+    offer(board, blocks)
+    _take_blocks(growth, board, 0)
+    wait_for(board, blocks)
+
+
+@inner
+def _search_block(
+    growth: Growth,
+    block: cython.Py_ssize_t,
+    blocks: cython.Py_ssize_t,
+    small: cython.Py_ssize_t,
+    large: cython.Py_ssize_t,
+    filled: cython.bint,
+) -> cython.void:
+    """Histograms and best splits of two siblings in some stored columns; ``large`` is -1 for the root alone.
+
+    The histograms of ranges of the smaller one's rows are in ``growth.parts`` if it is ``filled``.
     """
-    if board is not None and thread > 0:
-        over = _assist(
-            *(board, thread, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
-            *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts),
-        )
-        return COMPLETE if over else IDLE
-    state, q = progress[0], codes.shape[1]
-    n_nodes, n_leaves, n_waiting = state.n_nodes, state.n_leaves, state.n_waiting
-    n_free, n_histograms = state.n_free, state.n_histograms
-    at_root, outcome, threads = n_histograms == 0, COMPLETE, np.int64(1)
-    if board is not None:
-        threads = board[THREADS]
-    while at_root or (n_waiting > 0 and n_leaves < limits.max_leaves):
-        if at_root:
-            n_histograms, at_root, small, large = np.int64(1), False, np.int64(0), np.int64(-1)
+    q = growth.codes.shape[1]
+    first = q * block // blocks
+    last = q * (block + 1) // blocks
+    whole = q * CODES
+    node = growth.nodes[small]
+    if node.searched:
+        at = node.histogram * whole
+        if filled:
+            add_parts(growth.parts, whole, first, last, growth.pool, at)
         else:
-            if n_free == 0 and n_histograms == pool.shape[0]:
-                outcome = POOL_FULL
-                break
-            number = take_next(waiting, n_waiting, nodes, limits)
-            n_waiting -= 1
-            node = nodes[number]
-            column = mark_sides(number, nodes, columns, goes_left, category_sets)
-            if board is not None and node.stop - node.start > SHARED_ROWS * threads:
-                for kind in range(DIVIDE, PLACE + 1):
-                    describe_rows(board, kind, node.start, node.stop, column)
-                    offer(board, lefts.size)
-                    _work(
-                        *(board, thread, False, codes, columns, rows, spare, packed, packing, limits, nodes, pool),
-                        *(candidates, scratch, gains, gain_bits, goes_left, category_sets, bounds, members),
-                        *(member_start, lefts, parts),
-                    )
-                    wait_for(board, lefts.size)
-                middle = node.start
-                for k in range(lefts.size):
-                    middle += lefts[k]
-            else:
-                middle = partition(node.start, node.stop, column, codes, rows, spare, goes_left)
-            if middle - node.start < limits.min_leaf or node.stop - middle < limits.min_leaf:
-                make_leaf(number, nodes)  # rows were counted by an estimate, which was too high
-                free[n_free] = node.histogram
-                n_free += 1
+            add_rows(growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at)
+        _search_columns(growth, block * CODES, first, last, small, 0)
+    if large >= 0 and growth.nodes[large].searched:
+        at = growth.nodes[large].histogram * whole
+        if node.searched:
+            subtract(growth.pool, at, node.histogram * whole, first, last)
+        else:
+            take_rows(growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at)
+        _search_columns(growth, block * CODES, first, last, large, 1)
+
+
+@inner
+def _search_columns(
+    growth: Growth,
+    own: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    number: cython.Py_ssize_t,
+    side: cython.Py_ssize_t,
+) -> cython.void:
+    """The best splits of a node in stored columns ``first`` to ``last``, whose histograms are there."""
+    total = growth.nodes[number].total
+    start = growth.nodes[number].histogram * growth.codes.shape[1] * CODES
+    leader: cython.double = -1.0
+    j: cython.Py_ssize_t
+    for stored in range(first, last):
+        at = start + stored * CODES
+        j = stored
+        if growth.members is not None:
+            j = growth.members[growth.member_start[stored]]
+            if growth.columns[j].base >= 0:
+                best_shared_thresholds(growth, own, at, stored, total, number, side)
                 continue
-            small, large = add_children(number, middle, n_nodes, nodes, rows, packed, groups, active)
-            nodes[large].histogram = node.histogram
-            n_nodes += 2
-            n_leaves += 1
-            if bounds is not None:
-                bound_children(number, columns[node.feature].monotone, packing, limits, nodes, bounds)
-        found, further = False, n_leaves < limits.max_leaves
-        for side in range(2):
-            child = small if side == 0 else large
-            if child >= 0:
-                found |= open_node(child, side, further, nodes, limits, seed, groups, active, order, candidates)
-        if large >= 0:
-            if not found:
-                free[n_free] = nodes[large].histogram
-                n_free += 1
-            elif n_free > 0:
-                n_free -= 1
-                nodes[small].histogram = free[n_free]
-            else:
-                nodes[small].histogram = n_histograms
-                n_histograms += 1
-        if not found:
+        if not growth.candidates[side, j].allowed:
             continue
-        if board is not None:
-            count = nodes[small].stop - nodes[small].start
-            alone = (count + ROWS_OF_SEARCH) * q < SHARED_CELLS
-            filled = nodes[small].searched and parts.shape[0] > 1 and count > SHARED_ROWS * threads
-            for searches in range(0 if filled else 1, 2):
-                if searches == 0:
-                    blocks = parts.shape[0]
-                    describe_rows(board, FILL, nodes[small].start, nodes[small].stop, 0)
-                else:
-                    blocks = max(min((q + CHUNK - 1) // CHUNK, MOST_BLOCKS), 1 if alone else min(q, threads))
-                    board[KIND], board[SMALL], board[LARGE], board[FILLED] = SEARCH, small, large, filled
-                if alone:
-                    board[BLOCKS] = blocks
-                else:
-                    offer(board, blocks)
-                _work(
-                    *(board, thread, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool),
-                    *(candidates, scratch, gains, gain_bits, goes_left, category_sets, bounds, members),
-                    *(member_start, lefts, parts),
-                )
-                if not alone:
-                    wait_for(board, blocks)
+        n_bins = growth.columns[j].n_bins
+        if growth.category_sets is not None and growth.columns[j].categorical:
+            gain, cut = best_category_split(growth, own, at, n_bins, total, number)
         else:
-            blocks = (q + CHUNK - 1) // CHUNK
-            for block in range(blocks):
-                _search_columns(
-                    *(block, q * block // blocks, q * (block + 1) // blocks, small, large, False, codes, columns),
-                    *(rows, packed, packing, limits, nodes, pool, candidates, scratch, gains, gain_bits),
-                    *(category_sets, bounds, members, member_start, parts),
-                )
-        for side in range(2):
-            child = small if side == 0 else large
-            if child < 0:
-                continue
-            if keep_best(
-                child, side, nodes, columns, candidates, packing, limits, pool, seed, order, gains[0], category_sets
-            ):
-                waiting[n_waiting] = child
-                n_waiting += 1
-            else:
-                free[n_free] = nodes[child].histogram
-                n_free += 1
-    state.n_nodes, state.n_leaves, state.n_waiting = n_nodes, n_leaves, n_waiting
-    state.n_free, state.n_histograms = n_free, n_histograms
-    if outcome == COMPLETE:
-        for k in range(n_waiting):  # could be split, but there are leaves enough
-            make_leaf(waiting[k], nodes)
-    return outcome
+            gain, cut, missing_side = best_threshold(
+                growth, own, at, n_bins, total, growth.columns[j].monotone, number, leader
+            )
+            growth.candidates[side, j].missing_side = missing_side
+            leader = max(leader, gain)
+        growth.candidates[side, j].gain = gain
+        growth.candidates[side, j].cut = cut

@@ -1,132 +1,195 @@
-"""Histograms of gradients, compiled by Numba: one 64-bit addition per row and column.
+"""Histograms of gradients: one 64-bit addition per row and column.
 
-Gradient, hessian and count of a row are integers in one int64 (:class:`Packing`), so sums do not depend on the order
-of the rows nor on the number of threads, and the sibling's histogram is an exact difference.
-
-Indices are unsigned: Numba then leaves out its test for negative ones, with which a loop over a histogram is not
-vectorized and one over rows takes a quarter longer.
+Gradient, hessian and count of a row are integers in one int64 (:class:`~margin.trees.boosting.state_kernels.Packing`),
+so sums do not depend on the order of the rows nor on the number of threads, and the sibling's histogram is an exact
+difference.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from math import floor
 
-from margin.core.cached_kernels import cached_kernel, inner_kernel
+import cython
 
-__all__ = ["add_parts", "add_rows", "mix", "pack", "pack_rows", "subtract", "take_rows", "unpack", "unpack_derivatives"]
+from margin.core.float_bits_kernels import bits_of, float_of
+from margin.core.kernel_source import ConstByteMatrix, ConstIntegers, ConstVector, Integers, Integers32, inner, kernel
+from margin.trees.boosting.kernel_types import CODES
+from margin.trees.boosting.state_kernels import Packing
 
-EIGHT = np.uint64(8)
-NEXT_COLUMN = np.uint64(256)
-HALF_BITS = np.uint64(32)
-LOW_HALF = np.uint64(0xFFFFFFFF)
-TWO_TO_MINUS_32 = 2.0**-32
+__all__ = ["add_parts", "add_rows", "mix", "pack", "subtract", "take_rows", "unpack", "unpack_derivatives"]
 
-# From 2**52 to 2**53 neighboring floats differ by 1, so the bits of this one plus a small integer are their sum.
+# From 2**52 to 2**53 neighboring floats differ by 1, so the bits of this one plus a small integer are their sum: how an
+# integer below 2**51 becomes a float and back, in a way that every processor can vectorize.
 ONES_APART = 2.0**52 + 2.0**51
-BITS_OF_ONES_APART = np.float64(ONES_APART).view(np.int64)
+BITS_OF_ONES_APART = 0x4338000000000000
+LOW_HALF, HALF_BITS, TWO_TO_MINUS_32 = 0xFFFFFFFF, 32, 2.0**-32
 
 
-@inner_kernel
-def mix(x):
+@inner
+def mix(x: cython.ulonglong) -> cython.ulonglong:
     """The finalizer of the splitmix64 generator: neighboring integers become unrelated ones."""
-    x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    golden: cython.ulonglong = 0x9E3779B97F4A7C15
+    one: cython.ulonglong = 0xBF58476D1CE4E5B9
+    other: cython.ulonglong = 0x94D049BB133111EB
+    wrap: cython.ulonglong = 0xFFFFFFFFFFFFFFFF  # as a product of C does by itself
+    x = (x + golden) & wrap
+    x = ((x ^ (x >> 30)) * one) & wrap
+    x = ((x ^ (x >> 27)) * other) & wrap
+    return x ^ (x >> 31)
 
 
-@inner_kernel
-def pack_rows(gradient, hessian, seed, dithered, packing, packed):
+@inner
+def _as_float(x: cython.longlong) -> cython.double:
+    """An integer below 2**51 in absolute value as a float."""
+    return float_of(BITS_OF_ONES_APART + x) - ONES_APART
+
+
+@inner
+def _as_integer(x: cython.double) -> cython.longlong:
+    """A float that is such an integer, as one."""
+    return bits_of(x + ONES_APART) - BITS_OF_ONES_APART
+
+
+@kernel
+def pack(
+    gradient: ConstVector, hessian: ConstVector, seed: cython.longlong, packing: Packing, packed: Integers
+) -> cython.void:
     """Round gradients and hessians to integer units and pack them.
 
-    Coarse units are rounded up or down at random (``dithered``), by ``seed``, so that sums are right on average; fine
-    ones to the nearest. ``hessian`` is empty where every row has the same: then its count says all.
+    Coarse units are rounded up or down at random, by ``seed``, so that sums are right on average; fine ones to the
+    nearest. ``hessian`` is empty where every row has the same: then its count says all.
     """
-    gradient_scale, hessian_scale = 1.0 / packing.gradient_unit, 1.0 / packing.hessian_unit
-    one_row = 1 if packing.counted else 0
-    for i in range(gradient.size):
-        up, up_too = 0.5, 0.5
-        if dithered:
-            bits = mix(mix(np.uint64(seed)) + np.uint64(i))
-            up, up_too = (bits & LOW_HALF) * TWO_TO_MINUS_32, (bits >> HALF_BITS) * TWO_TO_MINUS_32
-        row = (np.int64(np.floor(gradient[i] * gradient_scale + up)) << packing.gradient_shift) + one_row
-        if hessian.size:
-            row += np.int64(np.floor(hessian[i] * hessian_scale + up_too)) << packing.hessian_shift
-        packed[i] = row
-
-
-@cached_kernel
-def pack(gradient, hessian, seed, packing, packed):
-    """:func:`pack_rows` by itself; ``seed`` is None if nothing is rounded at random."""
-    if seed is None:
-        pack_rows(gradient, hessian, 0, False, packing, packed)
+    scale: cython.double = 1.0 / packing.gradient_unit
+    hessian_scale: cython.double = 1.0 / packing.hessian_unit
+    shift: cython.longlong = packing.gradient_shift
+    hessian_shift: cython.longlong = packing.hessian_shift
+    one_row: cython.longlong = 1 if packing.counted else 0
+    start: cython.ulonglong = mix(seed)
+    key: cython.ulonglong
+    if packing.dithered and hessian.shape[0] > 0:
+        for i in range(gradient.shape[0]):
+            key = mix(start + i)
+            units = _as_integer(floor(gradient[i] * scale + _as_float(key & LOW_HALF) * TWO_TO_MINUS_32))
+            curved = _as_integer(floor(hessian[i] * hessian_scale + _as_float(key >> HALF_BITS) * TWO_TO_MINUS_32))
+            packed[i] = (units << shift) + (curved << hessian_shift) + one_row
+    elif packing.dithered:
+        for i in range(gradient.shape[0]):
+            key = mix(start + i)
+            units = _as_integer(floor(gradient[i] * scale + _as_float(key & LOW_HALF) * TWO_TO_MINUS_32))
+            packed[i] = (units << shift) + one_row
+    elif hessian.shape[0] > 0:
+        for i in range(gradient.shape[0]):
+            units = _as_integer(floor(gradient[i] * scale + 0.5))
+            curved = _as_integer(floor(hessian[i] * hessian_scale + 0.5))
+            packed[i] = (units << shift) + (curved << hessian_shift) + one_row
     else:
-        pack_rows(gradient, hessian, seed, True, packing, packed)
+        for i in range(gradient.shape[0]):
+            packed[i] = (_as_integer(floor(gradient[i] * scale + 0.5)) << shift) + one_row
 
 
-@inner_kernel
-def _as_float(x):
-    """An integer below 2**51 in absolute value as a float: what AVX2 has no instruction for, in a vectorizable way."""
-    return np.int64(BITS_OF_ONES_APART + x).view(np.float64) - ONES_APART
-
-
-@inner_kernel
-def unpack_derivatives(total, packing):
+@inner
+def unpack_derivatives(total: cython.longlong, packing: Packing) -> tuple[cython.double, cython.double]:
     """Gradient and hessian in a sum of packed rows."""
     gradient = _as_float(total >> packing.gradient_shift) * packing.gradient_unit
     hessian = _as_float((total >> packing.hessian_shift) & packing.hessian_mask) * packing.hessian_unit
     return gradient, hessian
 
 
-@inner_kernel
-def unpack(total, packing):
+@inner
+def unpack(total: cython.longlong, packing: Packing) -> tuple[cython.double, cython.double, cython.double]:
     """Gradient, hessian and number of rows in a sum of packed rows."""
     gradient, hessian = unpack_derivatives(total, packing)
     rows = _as_float(total & packing.count_mask) if packing.counted else hessian * packing.rows_per_hessian
     return gradient, hessian, rows
 
 
-@inner_kernel
-def add_rows(codes, rows, start, stop, packed, first, last, histogram):
-    """Sum the packed ``rows[start:stop]`` per code into stored columns ``first`` to ``last`` of a histogram."""
-    for at in range(np.uint64(first) << EIGHT, np.uint64(last) << EIGHT):
-        histogram[at] = 0
-    low, width = np.uint64(first), last - first
-    for i in range(np.uint64(start), np.uint64(stop)):
-        row = np.uint64(rows[i])
+@inner
+def add_rows(
+    codes: ConstByteMatrix,
+    rows: Integers32,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    packed: Integers,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    histograms: Integers,
+    at: cython.Py_ssize_t,
+) -> cython.void:
+    """Sum the packed ``rows[start:stop]`` per code: stored columns ``first`` to ``last`` of the histogram ``at``."""
+    cell: cython.Py_ssize_t
+    fourths: cython.Py_ssize_t = first + (last - first) // 4 * 4
+    for k in range(at + first * CODES, at + last * CODES):
+        histograms[k] = 0
+    for i in range(start, stop):
+        row = rows[i]
         value = packed[row]
-        offset = low << EIGHT
-        for j in range(width):
-            histogram[offset + np.uint64(codes[row, low + np.uint64(j)])] += value
-            offset += NEXT_COLUMN
+        cell = at + first * CODES
+        for j in range(first, fourths, 4):  # four at a time take a tenth less
+            histograms[cell + codes[row, j]] += value
+            histograms[cell + CODES + codes[row, j + 1]] += value
+            histograms[cell + 2 * CODES + codes[row, j + 2]] += value
+            histograms[cell + 3 * CODES + codes[row, j + 3]] += value
+            cell += 4 * CODES
+        for j in range(fourths, last):
+            histograms[cell + codes[row, j]] += value
+            cell += CODES
 
 
-@inner_kernel
-def add_parts(parts, first, last, histogram):
-    """The sum of histograms of ranges of rows."""
-    low, high = np.uint64(first) << EIGHT, np.uint64(last) << EIGHT
-    for at in range(low, high):
-        histogram[at] = parts[0, at]
-    for part in range(1, parts.shape[0]):
-        for at in range(low, high):
-            histogram[at] += parts[part, at]
-
-
-@inner_kernel
-def take_rows(codes, rows, start, stop, packed, first, last, histogram):
+@inner
+def take_rows(
+    codes: ConstByteMatrix,
+    rows: Integers32,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    packed: Integers,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    histograms: Integers,
+    at: cython.Py_ssize_t,
+) -> cython.void:
     """Take the packed ``rows[start:stop]`` out of a histogram: what is left is the sibling of their node."""
-    low, width = np.uint64(first), last - first
-    for i in range(np.uint64(start), np.uint64(stop)):
-        row = np.uint64(rows[i])
+    cell: cython.Py_ssize_t
+    fourths: cython.Py_ssize_t = first + (last - first) // 4 * 4
+    for i in range(start, stop):
+        row = rows[i]
         value = packed[row]
-        offset = low << EIGHT
-        for j in range(width):
-            histogram[offset + np.uint64(codes[row, low + np.uint64(j)])] -= value
-            offset += NEXT_COLUMN
+        cell = at + first * CODES
+        for j in range(first, fourths, 4):
+            histograms[cell + codes[row, j]] -= value
+            histograms[cell + CODES + codes[row, j + 1]] -= value
+            histograms[cell + 2 * CODES + codes[row, j + 2]] -= value
+            histograms[cell + 3 * CODES + codes[row, j + 3]] -= value
+            cell += 4 * CODES
+        for j in range(fourths, last):
+            histograms[cell + codes[row, j]] -= value
+            cell += CODES
 
 
-@inner_kernel
-def subtract(parent, child, first, last):
-    """Take ``child`` from ``parent``, in place: what is left is the sibling."""
-    for at in range(np.uint64(first) << EIGHT, np.uint64(last) << EIGHT):
-        parent[at] -= child[at]
+@inner
+def add_parts(
+    parts: ConstIntegers,
+    size: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    histograms: Integers,
+    at: cython.Py_ssize_t,
+) -> cython.void:
+    """The sum of histograms of ranges of rows, which have ``size`` elements each."""
+    for k in range(first * CODES, last * CODES):
+        histograms[at + k] = parts[k]
+    for part in range(1, parts.shape[0] // size):
+        for k in range(first * CODES, last * CODES):
+            histograms[at + k] += parts[part * size + k]
+
+
+@inner
+def subtract(
+    histograms: Integers,
+    parent: cython.Py_ssize_t,
+    child: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
+    """Take the histogram ``child`` from ``parent``, in place: what is left is the sibling."""
+    for k in range(first * CODES, last * CODES):
+        histograms[parent + k] -= histograms[child + k]

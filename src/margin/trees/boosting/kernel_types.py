@@ -1,6 +1,6 @@
-"""What the compiled tree grower reads and writes: tables of records with named fields, and tuples of numbers.
+"""What the compiled tree grower reads and writes, as Python sees it: tables of records with named fields, and numbers.
 
-A kernel that takes one table of records compiles several times faster than one that takes an array per field.
+Kernels have the same records field by field (``state_kernels``); one that differs is refused when it is passed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ __all__ = [
     "CODES",
     "COLUMN",
     "COMPLETE",
-    "IDLE",
     "MISSING",
     "NODE",
+    "NOT_FINITE",
     "POOL_FULL",
-    "PROGRESS",
-    "Packing",
     "SplitLimits",
 ]
 
@@ -69,38 +67,9 @@ CANDIDATE = np.dtype(
     align=True,
 )
 
-# How far a tree has grown.
-PROGRESS = np.dtype(
-    [
-        ("n_nodes", np.int64),
-        ("n_leaves", np.int64),
-        ("n_waiting", np.int64),  # nodes that could be split
-        ("n_free", np.int64),  # histograms that were given back
-        ("n_histograms", np.int64),  # histograms ever in use
-    ]
-)
-
-# What a call of ``grow`` ends with: the tree is complete, the pool of histograms is too small to go on, or there was
-# nothing to assist with for a while.
-COMPLETE, POOL_FULL, IDLE = 0, 1, 2
-
-
-class Packing(NamedTuple):
-    """Where gradient, hessian and count of a row lie in one int64, and what their units are worth.
-
-    The count is in the lowest bits, the hessian above it, the signed gradient on top; sums of all rows fit.
-    """
-
-    gradient_shift: int
-    hessian_shift: int
-    hessian_mask: int
-    count_mask: int
-    gradient_unit: float
-    hessian_unit: float
-    hessian_rounding: float  # its unit, or 0 where hessians are counts and exact
-    dithered: bool  # units are so coarse that rounding must be random to be right on average
-    counted: bool  # the count has bits of its own; otherwise it is estimated from the hessian
-    rows_per_hessian: float  # for that estimate
+# What a call of ``grow`` ends with: the tree is complete, or the pool of histograms is too small to go on.
+COMPLETE, POOL_FULL = 0, 1
+NOT_FINITE = -1  # the sum of the gradients of a round is not
 
 
 class SplitLimits(NamedTuple):

@@ -1,16 +1,17 @@
-"""One node of a growing tree, compiled by Numba: its columns, its best split, its rows, its children."""
+"""One node of a growing tree: its columns, its best split, its rows, its children."""
 
 from __future__ import annotations
 
-import math
+from math import ceil
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import inner_kernel
+from margin.core.kernel_source import inner, kernel
 from margin.trees.boosting.category_kernels import write_category_set
 from margin.trees.boosting.histogram_kernels import mix, unpack
-from margin.trees.boosting.kernel_types import MISSING
+from margin.trees.boosting.kernel_types import CODES, MISSING
 from margin.trees.boosting.split_kernels import TIE, UNDECIDED, code_of_cut, leaf_value
+from margin.trees.boosting.state_kernels import Growth
 
 __all__ = [
     "add_children",
@@ -20,181 +21,259 @@ __all__ = [
     "mark_sides",
     "open_node",
     "partition",
+    "plant",
     "take_next",
 ]
 
 FLOAT_ROUNDING = 1e-13
+UNBOUNDED = float("inf")
 COUNT_ROUNDING = 1e-9  # a fraction times a count that is meant to be an integer
 
 
-@inner_kernel
-def open_node(number, side, further, nodes, limits, seed, groups, active, order, candidates):
+@kernel
+def plant(growth: Growth, total: cython.longlong) -> cython.void:
+    """A root of all rows, whose packed derivatives sum to ``total``, whatever the tree before made of it."""
+    make_leaf(growth, 0)
+    growth.nodes[0].start = 0
+    growth.nodes[0].stop = growth.rows.shape[0]
+    growth.nodes[0].depth = 0
+    growth.nodes[0].histogram = 0
+    growth.nodes[0].total = total
+    growth.nodes[0].searched = False
+    growth.n_nodes = 1
+    growth.n_leaves = 1
+    growth.n_waiting = 0
+    growth.n_free = 0
+    growth.n_histograms = 0
+    if growth.bounds is not None:
+        growth.bounds[0, 0] = -UNBOUNDED
+        growth.bounds[0, 1] = UNBOUNDED
+
+
+@inner
+def make_leaf(growth: Growth, number: cython.Py_ssize_t) -> cython.void:
+    """Forget the split that the node might have made."""
+    growth.nodes[number].feature = -1
+    growth.nodes[number].left = -1
+    growth.nodes[number].right = -1
+    growth.nodes[number].code = 0
+    growth.nodes[number].gain = 0.0
+    growth.nodes[number].is_category = False
+    growth.nodes[number].missing_left = False
+
+
+@inner
+def open_node(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t, further: cython.bint) -> cython.bint:
     """Say whether a split of the node is looked for, and mark the columns it may ask about.
 
-    These are the columns of its interaction groups, or some drawn among them; ``seed`` is None if nothing is drawn.
+    These are the columns of its interaction groups, or some drawn among them.
     """
-    node = nodes[number]
-    node.searched = (
-        further and node.depth < limits.max_depth and node.stop - node.start >= limits.min_split and node.total != 0
+    node = growth.nodes[number]
+    searched: cython.bint = (
+        further
+        and node.depth < growth.limits.max_depth
+        and node.stop - node.start >= growth.limits.min_split
+        and node.total != 0
     )
-    all_columns = limits.feature_fraction >= 1.0
-    count = np.int64(0)
-    for j in range(candidates.shape[1]):
-        possible = True
-        if groups is not None:
+    growth.nodes[number].searched = searched
+    all_columns: cython.bint = growth.limits.feature_fraction >= 1.0
+    possible: cython.bint = True
+    count: cython.Py_ssize_t = 0
+    for j in range(growth.candidates.shape[1]):
+        if growth.groups is not None:
             possible = False
-            for g in range(groups.shape[0]):
-                possible |= active[number, g] and groups[g, j]
-        candidate = candidates[side, j]
-        candidate.allowed, candidate.gain = possible and all_columns, -1.0
-        order[count] = j
+            for g in range(growth.groups.shape[0]):
+                possible |= growth.active[number, g] and growth.groups[g, j]
+        growth.candidates[side, j].allowed = possible and all_columns
+        growth.candidates[side, j].gain = -1.0
+        growth.drawn[count] = j
         count += possible
-    if seed is not None and not all_columns:
-        drawn = max(1, math.ceil(limits.feature_fraction * count - COUNT_ROUNDING))
-        key = mix(np.uint64(seed) ^ mix(np.uint64(number)))
-        for k in range(min(drawn, count)):
-            key = mix(key)
-            other = k + np.int64(key % np.uint64(count - k))
-            order[k], order[other] = order[other], order[k]
-            candidates[side, order[k]].allowed = True
-    return node.searched
+    if growth.draws and not all_columns:
+        _draw_columns(growth, number, side, count)
+    return searched
 
 
-@inner_kernel
-def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, seed, order, keys, category_sets):
+@inner
+def _draw_columns(
+    growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t, count: cython.Py_ssize_t
+) -> cython.void:
+    """Allow some of the first ``count`` columns of ``growth.drawn``, at least one if there is any."""
+    wanted = cython.cast(cython.Py_ssize_t, ceil(growth.limits.feature_fraction * count - COUNT_ROUNDING))
+    key: cython.ulonglong = mix(cython.cast(cython.ulonglong, growth.seed) ^ mix(number))
+    for k in range(min(max(1, wanted), count)):
+        key = mix(key)
+        other = k + cython.cast(cython.Py_ssize_t, key % cython.cast(cython.ulonglong, count - k))
+        chosen = growth.drawn[other]
+        growth.drawn[other] = growth.drawn[k]
+        growth.drawn[k] = chosen
+        growth.candidates[side, chosen].allowed = True
+
+
+@inner
+def keep_best(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t) -> cython.bint:
     """Write the best split over all allowed columns into the node, and say whether there is one."""
-    node, best, best_gain = nodes[number], -1, -1.0
+    node = growth.nodes[number]
     if not node.searched:
         return False
-    ties = np.uint64(1)
-    for j in range(columns.size):
-        candidate = candidates[side, j]
-        if not candidate.allowed:
-            continue
-        if best < 0 or candidate.gain > best_gain * TIE:
-            best, best_gain, ties = j, candidate.gain, np.uint64(1)
-        elif seed is not None and limits.random_ties and candidate.gain * TIE >= best_gain:
-            ties += np.uint64(1)
-            best = j if mix(mix(np.uint64(seed)) + np.uint64(number * columns.size + j)) % ties == 0 else best
-    gradient, hessian, rows = unpack(node.total, packing)
+    best = _best_column(growth, number, side)
+    if best < 0:
+        return False
+    found = growth.candidates[side, best]
+    gradient, hessian, rows = unpack(node.total, growth.packing)
     # The gain that rounding alone can make: of derivatives to integer units, and of the gain itself to a float.
-    gradient_rounding, hessian_rounding = packing.gradient_unit, packing.hessian_rounding * gradient / hessian
+    gradient_rounding = growth.packing.gradient_unit
+    hessian_rounding = growth.packing.hessian_rounding * gradient / hessian
     per_row = gradient_rounding * gradient_rounding + hessian_rounding * hessian_rounding
     rounding = (2 * per_row * rows + FLOAT_ROUNDING * (gradient * gradient)) / hessian
-    if best < 0 or not (best_gain > limits.min_gain and best_gain > rounding):
+    if not (found.gain > growth.limits.min_gain and found.gain > rounding):
         return False
-    candidate, column = candidates[side, best], columns[best]
-    node.gain, node.feature, node.is_category, code = best_gain, best, column.categorical, candidate.cut
-    histogram, offset = pool[node.histogram], column.stored * 256
-    if category_sets is not None and column.categorical:
-        own = histogram[offset : offset + 256]
-        bits = category_sets[number]
-        node.code = code
-        node.missing_left = write_category_set(own, column.n_bins, code, packing, limits, order, keys, bits)
+    column = growth.columns[best]
+    growth.nodes[number].gain = found.gain
+    growth.nodes[number].feature = best
+    growth.nodes[number].is_category = column.categorical
+    code: cython.Py_ssize_t = found.cut
+    at: cython.Py_ssize_t = (node.histogram * growth.codes.shape[1] + column.stored) * CODES
+    if growth.category_sets is not None and column.categorical:
+        growth.nodes[number].code = code
+        growth.nodes[number].missing_left = write_category_set(growth, 0, at, column.n_bins, code, number)
         return True
     if column.base < 0:
-        code = code_of_cut(histogram[offset : offset + 256], column.n_bins, code)
-    node.code = code
-    node.missing_left = candidate.missing_side == 1
-    if candidate.missing_side == UNDECIDED:
+        code = code_of_cut(growth.pool, at, column.n_bins, code)
+    growth.nodes[number].code = code
+    growth.nodes[number].missing_left = found.missing_side == 1
+    if found.missing_side == UNDECIDED:
         # The larger side; a column that shares a stored one has on the left all rows that are not above the code.
-        offset += column.base if column.base > 0 else 0
-        right = np.int64(0)
+        at += column.base if column.base > 0 else 0
+        right: cython.longlong = 0
         for k in range(code + 1, column.n_bins):
-            right += histogram[offset + k]
-        node.missing_left = 2 * unpack(node.total - right, packing)[2] > rows
+            right += growth.pool[at + k]
+        growth.nodes[number].missing_left = 2 * unpack(node.total - right, growth.packing)[2] > rows
     return True
 
 
-@inner_kernel
-def mark_sides(number, nodes, columns, goes_left, category_sets):
+@inner
+def _best_column(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """The allowed column that gains most, the first or any of those that gain the same; -1 if none is allowed."""
+    best: cython.Py_ssize_t = -1
+    best_gain: cython.double = -1.0
+    ties: cython.ulonglong = 1
+    key: cython.ulonglong
+    p = growth.columns.shape[0]
+    for j in range(p):
+        if not growth.candidates[side, j].allowed:
+            continue
+        gain = growth.candidates[side, j].gain
+        if best < 0 or gain > best_gain * TIE:
+            best = j
+            best_gain = gain
+            ties = 1
+        elif growth.draws and growth.limits.random_ties and gain * TIE >= best_gain:
+            ties += 1
+            key = mix(growth.seed) + number * p + j
+            best = j if mix(key) % ties == 0 else best
+    return best
+
+
+@inner
+def mark_sides(growth: Growth, number: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """1 for every stored code that goes left in the split of a node; returns the stored column."""
-    node = nodes[number]
-    column = columns[node.feature]
-    first_right, last_right = np.int64(node.code), np.int64(MISSING)
-    if column.base >= 0:  # in a shared column all codes but its own mean the lowest one
-        first_right, last_right = column.base + first_right, column.base + column.n_bins - 1
-    for k in range(256):
-        goes_left[k] = 0 if first_right < k <= last_right else 1
-        if category_sets is not None and node.is_category:
-            goes_left[k] = (category_sets[number, k >> 3] >> (k & 7)) & 1
-    goes_left[MISSING] = 1 if node.missing_left else 0
+    node = growth.nodes[number]
+    column = growth.columns[node.feature]
+    first_right: cython.Py_ssize_t = node.code
+    last_right: cython.Py_ssize_t = MISSING
+    if growth.category_sets is not None and node.is_category:
+        for k in range(CODES):
+            growth.goes_left[k] = (growth.category_sets[number, k >> 3] >> (k & 7)) & 1
+    else:
+        if column.base >= 0:  # in a shared column all codes but its own mean the lowest one
+            first_right = column.base + first_right
+            last_right = column.base + column.n_bins - 1
+        for k in range(CODES):
+            growth.goes_left[k] = 0 if first_right < k <= last_right else 1
+    growth.goes_left[MISSING] = 1 if node.missing_left else 0
     return column.stored
 
 
-@inner_kernel
-def partition(start, stop, column, codes, rows, spare, goes_left):
+@inner
+def partition(
+    growth: Growth, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, stored: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
     """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
-    one = np.uint64(1)
-    stored, left, right = np.uint64(column), np.uint64(start), np.uint64(0)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        row = rows[i]
-        side = goes_left[codes[np.uint64(row), stored]]
-        rows[left] = row  # left <= i: nothing unread is overwritten
-        spare[right] = row
-        left += side
-        right += one - side
-    for i in range(right):
-        rows[left + i] = spare[i]
-    return np.int64(left)
+    left: cython.Py_ssize_t = start
+    for i in range(start, stop):
+        row = growth.rows[i]
+        growth.rows[left] = row  # left <= i: nothing unread is overwritten
+        growth.spare[i - left] = row
+        left += growth.goes_left[growth.codes[row, stored]]
+    for i in range(stop - left):
+        growth.rows[left + i] = growth.spare[i]
+    return left
 
 
-@inner_kernel
-def make_leaf(number, nodes):
-    """Forget the split that the node might have made."""
-    node = nodes[number]
-    node.feature, node.left, node.right, node.code, node.gain = -1, -1, -1, 0, 0.0
-    node.is_category = node.missing_left = False
-
-
-@inner_kernel
-def add_children(number, middle, first, nodes, rows, packed, groups, active):
+@inner
+def add_children(
+    growth: Growth, number: cython.Py_ssize_t, middle: cython.Py_ssize_t
+) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
     """Make the two children and sum their rows, those of the smaller one; returns the smaller and the larger."""
-    node, left, right = nodes[number], nodes[first], nodes[first + 1]
-    node.left, node.right = first, first + 1
+    node = growth.nodes[number]
+    first = growth.n_nodes
+    growth.n_nodes += 2
+    growth.n_leaves += 1
+    growth.nodes[number].left = first
+    growth.nodes[number].right = first + 1
     for child in range(first, first + 2):
-        make_leaf(child, nodes)
-        nodes[child].depth = node.depth + 1
-        if groups is not None:
-            for g in range(groups.shape[0]):
-                active[child, g] = active[number, g] and groups[g, node.feature]
-    left.start, left.stop, right.start, right.stop = node.start, middle, middle, node.stop
-    small, large = first, first + 1
-    if middle - node.start > node.stop - middle:
-        small, large = large, small
-    child, total = nodes[small], np.int64(0)
-    for i in range(np.uint64(child.start), np.uint64(child.stop)):
-        total += packed[np.uint64(rows[i])]
-    child.total = total
-    nodes[large].total = node.total - total
+        make_leaf(growth, child)
+        growth.nodes[child].depth = node.depth + 1
+        growth.nodes[child].start = node.start if child == first else middle
+        growth.nodes[child].stop = middle if child == first else node.stop
+        if growth.groups is not None:
+            for g in range(growth.groups.shape[0]):
+                growth.active[child, g] = growth.active[number, g] and growth.groups[g, node.feature]
+    left_is_larger: cython.bint = middle - node.start > node.stop - middle
+    small = first + 1 if left_is_larger else first
+    large = first if left_is_larger else first + 1
+    total: cython.longlong = 0
+    for i in range(growth.nodes[small].start, growth.nodes[small].stop):
+        total += growth.packed[growth.rows[i]]
+    growth.nodes[small].total = total
+    growth.nodes[large].total = node.total - total
     return small, large
 
 
-@inner_kernel
-def bound_children(node, direction, packing, limits, nodes, bounds):
+@inner
+def bound_children(growth: Growth, number: cython.Py_ssize_t) -> cython.void:
     """Halfway between the children's values is where each must stop, if the column is monotone."""
-    left, right = nodes[node].left, nodes[node].right
-    lower, upper, middle = bounds[node, 0], bounds[node, 1], 0.0
-    for child in range(left, right + 1):
-        bounds[child, 0], bounds[child, 1] = lower, upper
-        gradient, hessian, _ = unpack(nodes[child].total, packing)
-        middle += 0.5 * leaf_value(gradient, hessian, limits, lower, upper)
+    node = growth.nodes[number]
+    direction = growth.columns[node.feature].monotone
+    lower = growth.bounds[number, 0]
+    upper = growth.bounds[number, 1]
+    middle: cython.double = 0.0
+    for child in range(node.left, node.right + 1):
+        growth.bounds[child, 0] = lower
+        growth.bounds[child, 1] = upper
+        gradient, hessian, _ = unpack(growth.nodes[child].total, growth.packing)
+        middle += 0.5 * leaf_value(gradient, hessian, growth.limits.l2, lower, upper)
     if direction > 0:
-        bounds[left, 1], bounds[right, 0] = middle, middle
+        growth.bounds[node.left, 1] = middle
+        growth.bounds[node.right, 0] = middle
     elif direction < 0:
-        bounds[left, 0], bounds[right, 1] = middle, middle
+        growth.bounds[node.left, 0] = middle
+        growth.bounds[node.right, 1] = middle
 
 
-@inner_kernel
-def take_next(waiting, count, nodes, limits):
-    """Take the node to split next out of ``waiting``: the largest gain, or the last if leaves are not limited."""
-    chosen = count - 1
-    if limits.best_first:
-        gain = nodes[waiting[0]].gain
+@inner
+def take_next(growth: Growth) -> cython.Py_ssize_t:
+    """Take the node to split next out of those waiting: the largest gain, or the last if leaves are not limited."""
+    last = growth.n_waiting - 1
+    chosen: cython.Py_ssize_t = last
+    if growth.limits.best_first:
         chosen = 0
-        for k in range(1, count):
-            if nodes[waiting[k]].gain > gain:
-                chosen, gain = k, nodes[waiting[k]].gain
-    number = waiting[chosen]
-    waiting[chosen] = waiting[count - 1]
+        gain = growth.nodes[growth.waiting[0]].gain
+        for k in range(1, last + 1):
+            if growth.nodes[growth.waiting[k]].gain > gain:
+                chosen = k
+                gain = growth.nodes[growth.waiting[k]].gain
+    number = growth.waiting[chosen]
+    growth.waiting[chosen] = growth.waiting[last]
+    growth.n_waiting = last
     return number

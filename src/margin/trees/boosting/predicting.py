@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from margin.core.parallel import over_ranges
@@ -18,32 +16,30 @@ BLOCK = 128  # rows that go down one tree before the next is looked at
 
 def add_trees(codes: np.ndarray, trees: PackedTrees, low: int, high: int, predictions: np.ndarray) -> None:
     """Add trees ``low`` to ``high`` to the predictions (outputs, n), in place."""
-    from margin.trees.boosting.prediction_kernels import add_predictions
+    from margin.compiled.boosting import add_predictions
 
-    kernel: Any = add_predictions
     start, split, row, category_set, value = trees
 
     def add(begin: int, end: int) -> None:
-        kernel(codes, begin, end, start, split, row, category_set, value, low, high, predictions, *_block())
+        add_predictions(codes, begin, end, start, split, row, category_set, value, low, high, predictions, *_block())
 
     over_ranges(add, len(codes), threads_for(WORK_PER_WALK * len(codes) * (high - low)))
 
 
 def leaves_of(codes: np.ndarray, trees: PackedTrees) -> np.ndarray:
     """The leaf in which every row ends in every tree, counted from the start of the tree, int32 (n, trees)."""
-    from margin.trees.boosting.prediction_kernels import find_leaves
+    from margin.compiled.boosting import find_leaves
 
-    kernel: Any = find_leaves
     start, split, row, category_set, _ = trees
     leaves = np.empty((len(codes), len(start) - 1), dtype=np.int32)
 
     def find(begin: int, end: int) -> None:
-        kernel(codes, begin, end, start, split, row, category_set, leaves, *_block())
+        find_leaves(codes, begin, end, start, split, row, category_set, leaves, *_block())
 
     over_ranges(find, len(codes), threads_for(WORK_PER_WALK * leaves.size))
     return leaves
 
 
-def _block() -> tuple[np.ndarray, np.ndarray]:
-    """Memory for the rows that step together."""
-    return np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint64)
+def _block() -> np.ndarray:
+    """Memory for the rows that step together: their nodes, those that walk on, what these are asked."""
+    return np.empty((3, BLOCK), dtype=np.int64)

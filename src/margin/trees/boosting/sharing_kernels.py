@@ -1,4 +1,4 @@
-"""What threads do together on the rows of one node of a growing tree, compiled by Numba.
+"""What threads do together on the rows of one node of a growing tree.
 
 Histograms are filled by rows where there are too few columns for all threads: every thread has a histogram of its own,
 and these are added up, exactly, since they hold integers. The rows of a node are divided in two steps: each thread
@@ -8,11 +8,13 @@ So the rows stay in their old order whatever the number of threads.
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import inner_kernel
-from margin.core.team_kernels import BLOCKS, JOB
+from margin.core.kernel_source import Integers, inner, kernel
+from margin.core.team import BLOCKS, JOB
 from margin.trees.boosting.histogram_kernels import add_rows
+from margin.trees.boosting.kernel_types import CODES
+from margin.trees.boosting.state_kernels import Growth
 
 __all__ = ["ARGUMENTS", "CHUNK", "DIVIDE", "FILL", "KIND", "PLACE", "SEARCH", "describe_rows", "take_part"]
 
@@ -25,67 +27,86 @@ KIND, ARGUMENTS = JOB, JOB + 1
 SEARCH, FILL, DIVIDE, PLACE = 0, 1, 2, 3
 
 
-@inner_kernel
-def _part(start, stop, block, blocks):
-    """The range of rows that a block is."""
-    return start + (stop - start) * block // blocks, start + (stop - start) * (block + 1) // blocks
+@kernel
+def describe_rows(
+    board: Integers,
+    kind: cython.longlong,
+    start: cython.longlong,
+    stop: cython.longlong,
+    stored: cython.longlong,
+) -> cython.void:
+    """Write on the board what is to be done with rows ``start`` to ``stop``."""
+    board[KIND] = kind
+    board[ARGUMENTS] = start
+    board[ARGUMENTS + 1] = stop
+    board[ARGUMENTS + 2] = stored
 
 
-@inner_kernel
-def _fill(block, blocks, start, stop, codes, rows, packed, parts):
+@kernel
+def take_part(growth: Growth, board: Integers, block: cython.Py_ssize_t) -> cython.void:
+    """One block of the work on rows that the board describes."""
+    start: cython.Py_ssize_t = board[ARGUMENTS]
+    stop: cython.Py_ssize_t = board[ARGUMENTS + 1]
+    blocks: cython.Py_ssize_t = board[BLOCKS]
+    low = start + (stop - start) * block // blocks
+    high = start + (stop - start) * (block + 1) // blocks
+    if board[KIND] == FILL:
+        _fill(growth, block, low, high)
+    elif board[KIND] == DIVIDE:
+        _divide(growth, block, low, high, board[ARGUMENTS + 2])
+    else:
+        _place(growth, block, blocks, start, low, high)
+
+
+@inner
+def _fill(growth: Growth, block: cython.Py_ssize_t, low: cython.Py_ssize_t, high: cython.Py_ssize_t) -> cython.void:
     """The histogram of one range of rows, all columns."""
-    low, high = _part(start, stop, block, blocks)
-    q = codes.shape[1]
+    q = growth.codes.shape[1]
     chunks = (q + CHUNK - 1) // CHUNK
     for chunk in range(chunks):
-        add_rows(codes, rows, low, high, packed, q * chunk // chunks, q * (chunk + 1) // chunks, parts[block])
+        first = q * chunk // chunks
+        last = q * (chunk + 1) // chunks
+        at = block * q * CODES
+        add_rows(growth.codes, growth.rows, low, high, growth.packed, first, last, growth.parts, at)
 
 
-@inner_kernel
-def _divide(block, blocks, start, stop, stored, codes, rows, spare, goes_left, lefts):
+@inner
+def _divide(
+    growth: Growth,
+    block: cython.Py_ssize_t,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    stored: cython.Py_ssize_t,
+) -> cython.void:
     """Rows of one range that go left to its begin in ``spare``, the others to its end, backwards."""
-    low, high = _part(start, stop, block, blocks)
-    one, left, right = np.uint64(1), np.uint64(low), np.uint64(high)
-    for i in range(np.uint64(low), np.uint64(high)):
-        row = rows[i]
-        side = goes_left[codes[np.uint64(row), np.uint64(stored)]]
-        spare[left] = row
-        spare[right - one] = row
-        left += side
-        right -= one - side
-    lefts[block] = np.int64(left) - low
+    left: cython.Py_ssize_t = low
+    for i in range(low, high):
+        row = growth.rows[i]
+        growth.spare[left] = row
+        growth.spare[high - 1 - (i - left)] = row
+        left += growth.goes_left[growth.codes[row, stored]]
+    growth.lefts[block] = left - low
 
 
-@inner_kernel
-def _place(block, blocks, start, stop, rows, spare, lefts):
+@inner
+def _place(
+    growth: Growth,
+    block: cython.Py_ssize_t,
+    blocks: cython.Py_ssize_t,
+    start: cython.Py_ssize_t,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+) -> cython.void:
     """Rows of one range from ``spare`` to where they belong."""
-    low, high = _part(start, stop, block, blocks)
-    before = all_left = np.int64(0)
+    before: cython.Py_ssize_t = 0
+    all_left: cython.Py_ssize_t = 0
+    own: cython.Py_ssize_t = growth.lefts[block]
     for k in range(blocks):
-        before += lefts[k] if k < block else 0
-        all_left += lefts[k]
-    at = start + before
-    for k in range(lefts[block]):
-        rows[at + k] = spare[low + k]
-    at = start + all_left + low - start - before
-    for k in range(high - low - lefts[block]):
-        rows[at + k] = spare[high - 1 - k]
-
-
-@inner_kernel
-def describe_rows(board, kind, start, stop, stored):
-    """Write on the board what is to be done with rows ``start`` to ``stop``."""
-    board[KIND], board[ARGUMENTS], board[ARGUMENTS + 1], board[ARGUMENTS + 2] = kind, start, stop, stored
-
-
-@inner_kernel
-def take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts):
-    """One block of the work on rows that the board describes."""
-    kind, start, stop, stored = board[KIND], board[ARGUMENTS], board[ARGUMENTS + 1], board[ARGUMENTS + 2]
-    blocks = board[BLOCKS]
-    if kind == FILL:
-        _fill(block, blocks, start, stop, codes, rows, packed, parts)
-    elif kind == DIVIDE:
-        _divide(block, blocks, start, stop, stored, codes, rows, spare, goes_left, lefts)
-    else:
-        _place(block, blocks, start, stop, rows, spare, lefts)
+        before += growth.lefts[k] if k < block else 0
+        all_left += growth.lefts[k]
+    to: cython.Py_ssize_t = start + before
+    for k in range(own):
+        growth.rows[to + k] = growth.spare[low + k]
+    to = start + all_left + low - start - before
+    for k in range(high - low - own):
+        growth.rows[to + k] = growth.spare[high - 1 - k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,9 @@ NO_SETS = np.zeros((0, 32), dtype=np.uint8)  # no question about categories
 
 # Where the parts of a node's question lie in an integer of PackedTrees.
 CODE_SHIFT, MISSING_SHIFT, CATEGORY_SHIFT, FEATURE_SHIFT = 32, 40, 41, 42
+LEFT_CHILD = 2**CODE_SHIFT - 1
+
+NO_ROWS = np.zeros(0, dtype=np.int32)
 
 
 class PackedTrees(NamedTuple):
@@ -44,8 +47,8 @@ class PackedTrees(NamedTuple):
 
     start: np.ndarray  # (trees + 1,) int64
     split: np.ndarray  # (nodes,) int64
-    category_row: np.ndarray | None  # int32, row of category_set, -1 for a threshold; None if no node has categories
-    category_set: np.ndarray | None  # (questions about categories, 32) uint8
+    category_row: np.ndarray  # int32, row of category_set, -1 for a threshold; empty if no node asks about categories
+    category_set: np.ndarray  # (questions about categories, 32) uint8
     value: np.ndarray  # (nodes,) float64
 
 
@@ -113,8 +116,7 @@ def packed_trees(trees: dict[str, np.ndarray]) -> PackedTrees:
     split |= trees["missing_left"].astype(np.int64) << MISSING_SHIFT
     split |= (trees["category_row"] >= 0).astype(np.int64) << CATEGORY_SHIFT
     split |= np.where(inner, trees["feature"], 0).astype(np.int64) << FEATURE_SHIFT
-    row: Any = None
-    category_set: Any = None
+    row, category_set = NO_ROWS, NO_SETS
     if len(trees["category_set"]):
         row, category_set = np.ascontiguousarray(trees["category_row"]), np.ascontiguousarray(trees["category_set"])
     return PackedTrees(trees["start"], split, row, category_set, np.ascontiguousarray(trees["value"]))

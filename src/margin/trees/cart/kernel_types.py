@@ -86,7 +86,7 @@ class GrowthRules(NamedTuple):
 
 
 class NodeRows(NamedTuple):
-    """The rows of trees in the order of their nodes, one tree after another; what the criterion does not use is None."""
+    """The rows of trees in the order of their nodes, one tree after another; what a criterion does not use is None."""
 
     starts: np.ndarray  # (trees + 1,) int64: where the rows of every tree begin
     row: np.ndarray  # (n,) uint32: position in the table

@@ -1,4 +1,4 @@
-"""What the kernels that grow trees pass around: arrays and numbers with names, of :mod:`margin.trees.cart.kernel_types`.
+"""What the kernels that grow trees pass around: arrays and numbers by name, of :mod:`margin.trees.cart.kernel_types`.
 
 Rows of a node lie together: a node owns the positions ``start .. stop`` of every array in :class:`Rows`. Within a node,
 the rows with the same code of a column are a *group*; the groups are numbered by ascending code, missing values last.

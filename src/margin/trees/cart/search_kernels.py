@@ -131,7 +131,7 @@ def gather_codes(
 def _code_range(
     search: Search, n: cython.Py_ssize_t, missing: cython.longlong, may_miss: cython.bint
 ) -> tuple[cython.longlong, cython.longlong, cython.longlong]:
-    """The smallest and the largest known code, and how many are missing; the smallest exceeds the largest if all are."""
+    """The smallest and the largest known code, and how many are missing; the smallest exceeds the largest if all."""
     low: cython.int
     high: cython.int
     c: cython.int

@@ -61,7 +61,7 @@ def segment_pixels(image: Any, k: float = 1.0, min_size: int = 8, sigma: float =
     """
     from scipy.ndimage import gaussian_filter
 
-    from margin.vision.detection.segment_kernels import join
+    from margin.compiled.vision import join
 
     image = _channels_last(image)
     smooth = gaussian_filter(image, (sigma, sigma, 0)) if sigma > 0 else image

@@ -28,9 +28,9 @@ def non_maximum_suppression(
     if not 0 <= threshold <= 1:
         raise ValueError(f"non_maximum_suppression: threshold must lie in [0, 1]; got {threshold!r}.")
     codes = np.zeros(len(boxes), np.int64) if labels is None else np.unique(labels, return_inverse=True)[1]
-    from margin.vision.detection.suppression_kernels import suppress
+    from margin.compiled.vision import suppress
 
     order = np.argsort(-scores, kind="stable")
     kept = np.zeros(len(boxes), dtype=np.bool_)
-    suppress(boxes, codes.astype(np.int64), order, float(threshold), kept)
+    suppress(boxes, codes.astype(np.int64), order, float(threshold), np.empty_like(order), kept.view(np.uint8))
     return order[kept[order]][:max_boxes]

@@ -1,20 +1,30 @@
-"""Greedy suppression compiled by Numba; the tests hold the same loop in NumPy."""
+"""Greedy suppression of boxes."""
 
 from __future__ import annotations
 
-from margin.core.cached_kernels import njit
+import cython
+
+from margin.core.kernel_source import Bytes, ConstIntegers, ConstMatrix, Integers, kernel
 
 __all__ = ["suppress"]
 
 
-@njit(cache=True)
-def suppress(boxes, labels, order, threshold, kept):
+@kernel
+def suppress(
+    boxes: ConstMatrix,
+    labels: ConstIntegers,
+    order: ConstIntegers,
+    threshold: cython.double,
+    chosen: Integers,
+    kept: Bytes,
+) -> cython.void:
     """Mark in ``kept`` the boxes that no better box of their class overlaps by more than ``threshold``.
 
     A box is compared with the kept ones only: those are few, and the loop ends at the first that suppresses it.
+    ``chosen`` is scratch of the length of ``order``.
     """
-    chosen = order.copy()
-    count = 0
+    count: cython.Py_ssize_t = 0
+    alone: cython.bint
     for position in range(order.shape[0]):
         i = order[position]
         area = (boxes[i, 2] - boxes[i, 0]) * (boxes[i, 3] - boxes[i, 1])
@@ -37,4 +47,4 @@ def suppress(boxes, labels, order, threshold, kept):
         if alone:
             chosen[count] = i
             count += 1
-            kept[i] = True
+            kept[i] = 1

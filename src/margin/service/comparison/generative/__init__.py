@@ -11,13 +11,14 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from margin import catalog
 from margin.runs import Run, interruptible
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import names_of, settings_of
-from margin.service.comparison.generative.budget import TimeShares
+from margin.service.comparison.generative.budget import TimeShares, TooDear
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import Measured, measure, measure_copies, settings_text
 from margin.service.comparison.generative.result import COPIES, GenerativeComparison
@@ -44,10 +45,20 @@ def generators(data: str = "table") -> dict[str, catalog.Entry]:
 
 
 def run_generative(
-    data: Any, request: ComparisonRequest, *, out: Path | None = None, watch: Watch | None = None
+    data: Any,
+    request: ComparisonRequest,
+    *,
+    out: Path | None = None,
+    watch: Watch | None = None,
+    started: float | None = None,
 ) -> GenerativeComparison:
-    """Measure every generative model that is not measured yet; the board, a picture and new rows end in the folder."""
+    """Measure every generative model that is not measured yet; the board, a picture and new rows end in the folder.
+
+    A budget counts from ``started`` (of ``time.monotonic``), by default from now.
+    """
+    started = monotonic() if started is None else started
     comparison = prepare(data, request, out)
+    comparison.budget = TimeShares(budget_seconds(request.budget, comparison.data.n_rows), started)
     watch = watch or (lambda _: None)
     run = comparison.run
     with run.locked():
@@ -111,7 +122,7 @@ def _choose(comparison: GenerativeComparison) -> None:
 
 def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], watch: Watch) -> None:
     seed = comparison.request.seed
-    budget = comparison.budget = TimeShares(budget_seconds(comparison.request.budget, comparison.data.n_rows))
+    budget = comparison.budget
     if all(m.model != COPIES for m in comparison.measured):
         _add(comparison, measure_copies(comparison.data, seed))
     done = {m.model for m in comparison.measured}
@@ -122,8 +133,13 @@ def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], 
         if budget.seconds is not None and budget.left < comparison.seconds_for_the_winner:
             comparison.cut[name] = f"not reached within {seconds_text(budget.seconds)}"
             continue
-        seconds = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
-        _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, seconds))
+        waits = len(waiting) - place, comparison.seconds_for_the_winner
+        try:
+            shares = budget.share(*waits), budget.for_asking(*waits)
+            _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, *shares))
+        except TooDear as reason:
+            comparison.cut[name] = f"{reason}, more than its part of {seconds_text(budget.seconds or 0.0)}"
+            continue
         watch(comparison)
 
 

@@ -4,13 +4,42 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from margin.core.records import Record
 from margin.core.watching import Watcher, watch
+from margin.selection.schedule import seconds_text
 
-__all__ = ["Deadline", "TimeShares", "ended_by"]
+__all__ = ["Asking", "Deadline", "TimeShares", "TooDear", "ended_by"]
+
+#: Of a model's share, what its fit may take: the rest is for asking it. Of all that is left, what that may take.
+FIT_PART, ASKING_PART = 0.75, 0.5
+NO_MATTER = 1.0  # seconds that an answer may take whatever time is left
+
+
+class TooDear(Exception):
+    """A model whose answers would outlast the budget, with the reason; it has not failed."""
+
+
+class Asking:
+    """Looks at the clock between the parts of a long answer; one that would take more than ``seconds`` is given up.
+
+    >>> now = iter([0.0, 5.0])
+    >>> Asking("its density", 30.0, lambda: next(now))(1, 8)
+    Traceback (most recent call last):
+    ...
+    margin.service.comparison.generative.budget.TooDear: its density would take about 40 s
+    """
+
+    def __init__(self, what: str, seconds: float | None, clock: Callable[[], float] = time.monotonic):
+        self.what, self.seconds, self.clock, self.started = what, seconds, clock, clock()
+
+    def __call__(self, done: int, of: int) -> None:
+        needed = (self.clock() - self.started) * of / done
+        if self.seconds is not None and done < of and needed > max(self.seconds, NO_MATTER):
+            raise TooDear(f"{self.what} would take about {seconds_text(needed)}")
 
 
 class Deadline(Watcher):
@@ -50,18 +79,29 @@ def ended_by(deadline: Deadline | None) -> AbstractContextManager[None]:
 
 
 class TimeShares:
-    """Seconds for a whole comparison, from now on; None is no limit."""
+    """Seconds for a whole comparison, from ``started`` (of ``clock``) or from now on; None is no limit."""
 
-    def __init__(self, seconds: float | None):
-        self.seconds, self.started = seconds, time.monotonic()
+    def __init__(
+        self,
+        seconds: float | None,
+        started: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.seconds, self.clock = seconds, clock
+        self.started = clock() if started is None else started
 
     @property
     def left(self) -> float:
-        return float("inf") if self.seconds is None else self.seconds - (time.monotonic() - self.started)
+        return float("inf") if self.seconds is None else self.seconds - (self.clock() - self.started)
 
     def share(self, n_models: int, reserved: float) -> float | None:
         """Seconds for the next of so many models: its equal part of what is left after what is reserved."""
         return None if self.seconds is None else max(self.left - reserved, 0.0) / max(n_models, 1)
+
+    def for_asking(self, n_models: int, reserved: float) -> float | None:
+        """Seconds for the answers of the next of so many models: its share, or half of what is left for all."""
+        share = self.share(n_models, reserved)
+        return None if share is None else max(share, ASKING_PART * (self.left - reserved))
 
     def rest(self, least: float) -> Deadline | None:
         """All that is left, and ``least`` seconds in any case."""

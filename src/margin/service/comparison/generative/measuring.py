@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.neighbors.density.base import StateDensity
 from margin.selection.generators import capabilities, evaluate_generator
-from margin.service.comparison.generative.budget import Deadline, ended_by
+from margin.service.comparison.generative.budget import FIT_PART, Asking, Deadline, TooDear, ended_by
 from margin.service.comparison.generative.columns import MOST_CATEGORIES, TableCode
 from margin.service.comparison.generative.data import GenerativeData
 
@@ -84,13 +84,21 @@ class FittedGenerator:
         """New rows as a data frame with the columns of the table."""
         return self.code.table(self.draw(n_samples, random_state)).to_pandas()
 
-    def log_densities(self, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The log-density of every row, or a lower bound, in the units of the table."""
+    def log_densities(
+        self, rows: np.ndarray, rng: np.random.Generator, look: Callable[[int, int], None] = lambda *_: None
+    ) -> np.ndarray:
+        """The log-density of every row, or a lower bound, in the units of the table.
+
+        ``look`` is called with how many draws of the noise between codes are done, of how many, and may end it.
+        """
         if self.takes_codes:
             return self.model.score_samples(rows)
         draws = NOISE_DRAWS if self.code.has_categories else 1
-        scores = np.stack([self.model.score_samples(self.code.continuous(rows, rng)) for _ in range(draws)])
-        return scores.mean(axis=0) - self.code.log_volume
+        scores = []
+        for done in range(1, draws + 1):
+            scores.append(self.model.score_samples(self.code.continuous(rows, rng)))
+            look(done, draws)
+        return np.stack(scores).mean(axis=0) - self.code.log_volume
 
 
 def make_model(name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int) -> Any:
@@ -115,14 +123,23 @@ def settings_text(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def measure(
-    name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int, seconds: float | None = None
+    name: str,
+    settings: Mapping[str, Any],
+    data: GenerativeData,
+    seed: int,
+    seconds: float | None = None,
+    for_asking: float | None = None,
 ) -> Measured:
-    """Fit the catalog's model, at most so many seconds, and measure it; one that fails is a row with its reason."""
+    """Fit the catalog's model and measure it, both in about so many seconds; one that fails is a row with its reason.
+
+    The fit may take a part of them. Where the density of all held-out rows would take more than ``for_asking``, which
+    shows at the first draw of the noise between codes, :class:`TooDear` says so.
+    """
     text, rng = settings_text(name, settings), np.random.default_rng([seed, 2])
     deadline = None
     try:
         model = make_model(name, settings, data, seed)  # imports what it needs, which is not its own time
-        deadline = None if seconds is None else Deadline(seconds)
+        deadline = None if seconds is None else Deadline(FIT_PART * seconds)
         started = time.perf_counter()
         with ended_by(deadline):
             fitted = FittedGenerator(model, data.code).fit(data.train, rng)
@@ -131,10 +148,13 @@ def measure(
         rows = fitted.draw(min(len(data.held_out), MOST_MEASURED), seed)
         sample_seconds = time.perf_counter() - started
         kind = fitted.log_density_kind
-        logs = fitted.log_densities(data.held_out, rng) if kind != "none" else np.empty(0)
+        look = Asking(f"its density of {len(data.held_out):,} rows", for_asking)
+        logs = fitted.log_densities(data.held_out, rng, look) if kind != "none" else np.empty(0)
         if np.isnan(logs).any():
             raise ValueError(f"{name}: the log-density of a held-out row is not a number.")
         measures, copies = _measures(data, rows)
+    except TooDear:
+        raise
     except Exception as problem:  # whatever a model raises, the others go on
         lines = str(problem).strip().splitlines()
         return Measured(name, text, error=lines[0] if lines else type(problem).__name__)
