@@ -50,8 +50,8 @@ class TreeLearners:
             return None
         return cls(learner, X, y)
 
-    def fitted(self, seed: int, weight: np.ndarray, wanted: int) -> tuple[Any, np.ndarray]:
-        """The next of so many learners ``wanted``, and what it says about the training rows."""
+    def fitted(self, seed: int, weight: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The next learner, and what it says about the training rows."""
         learner, data = copy(self.unfitted), replace(self.data, weight=weight)
         learner.random_state = seed
         rules = growth_rules(learner, data, random=learner.splitter == "random")
