@@ -22,7 +22,7 @@ from margin.trees.cart.keyed_trees import keyed_trees, walk_rows
 LOGARITHMIC = ("entropy", "poisson")  # C's logarithm and Python's may differ in the last bit
 
 
-class TreeOfRecords(records_kernels.Tree):
+class TreeOfRecords(records_kernels.NewTrees):
     """Uncompiled, fields of a node are attributes only in an array of this kind."""
 
     def __init__(self, nodes):
@@ -33,9 +33,9 @@ def as_written() -> ModuleType:
     """What stands for ``margin.compiled.cart``."""
     module = ModuleType("cart_as_written")
     module.grow = growing_kernels.grow
-    for name in ("Columns", "Rules", "Rows", "Search"):
+    for name in ("CodedColumns", "SplitRules", "PlacedRows", "Search"):
         setattr(module, name, getattr(records_kernels, name))
-    module.Tree = TreeOfRecords
+    module.NewTrees = TreeOfRecords
     module.walk, module.walk_few = walking_kernels.walk, walking_kernels.walk_few
     module.pack_nodes, module.walk_keyed = keyed_kernels.pack_nodes, keyed_kernels.walk_keyed
     return module

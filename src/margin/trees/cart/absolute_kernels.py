@@ -6,13 +6,13 @@ import cython
 
 from margin.core.kernel_source import inner
 from margin.trees.cart.grouping_kernels import POSITION
-from margin.trees.cart.records_kernels import Rows, Search
+from margin.trees.cart.records_kernels import PlacedRows, Search
 
 __all__ = ["absolute_gains", "rank_targets", "weighted_median"]
 
 
 @inner
-def _order_targets(rows: Rows, search: Search, start: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.void:
+def _order_targets(rows: PlacedRows, search: Search, start: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.void:
     """Positions of a node by ascending target in ``sorted_positions[:n]``: merging runs of doubling length."""
     width: cython.Py_ssize_t = 1
     begin: cython.Py_ssize_t
@@ -30,7 +30,7 @@ def _order_targets(rows: Rows, search: Search, start: cython.Py_ssize_t, n: cyth
 
 @inner
 def _merge_runs(
-    rows: Rows,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     begin: cython.Py_ssize_t,
@@ -54,7 +54,7 @@ def _merge_runs(
 
 @inner
 def weighted_median(
-    rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, total_weight: cython.double
+    rows: PlacedRows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, total_weight: cython.double
 ) -> cython.double:
     """The median target; halfway between two when exactly half of the weight lies below."""
     passed: cython.double = 0.0
@@ -71,7 +71,7 @@ def weighted_median(
 
 
 @inner
-def rank_targets(rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
+def rank_targets(rows: PlacedRows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
     """The rank of every target in its node, from 0."""
     _order_targets(rows, search, start, stop - start)
     for r in range(stop - start):
@@ -82,7 +82,7 @@ def rank_targets(rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cyt
 
 @inner
 def _add(
-    rows: Rows,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
@@ -150,7 +150,7 @@ def _loss(
 
 @inner
 def absolute_gains(
-    rows: Rows,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     n: cython.Py_ssize_t,

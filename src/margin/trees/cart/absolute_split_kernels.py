@@ -8,17 +8,17 @@ from margin.core.kernel_source import inner
 from margin.trees.cart.absolute_kernels import absolute_gains
 from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_mean
 from margin.trees.cart.grouping_kernels import sort_keys
-from margin.trees.cart.records_kernels import Rows, Rules, Search, Tree
+from margin.trees.cart.records_kernels import NewTrees, PlacedRows, Search, SplitRules
 
 __all__ = ["best_absolute_cut"]
 
 
 @inner
 def best_absolute_cut(
-    rules: Rules,
-    rows: Rows,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     groups: cython.Py_ssize_t,
@@ -71,9 +71,9 @@ def _number_groups(
 
 @inner
 def _scan_medians(
-    rules: Rules,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     cuts: cython.Py_ssize_t,

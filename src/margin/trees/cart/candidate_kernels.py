@@ -5,7 +5,7 @@ from __future__ import annotations
 import cython
 
 from margin.core.kernel_source import inner
-from margin.trees.cart.records_kernels import Rules, Search, Tree
+from margin.trees.cart.records_kernels import NewTrees, Search, SplitRules
 
 __all__ = ["gain_to_beat", "is_allowed", "midpoint", "order_by_mean", "order_by_score"]
 
@@ -48,8 +48,8 @@ def order_by_mean(search: Search, groups: cython.Py_ssize_t) -> cython.void:
 
 @inner
 def is_allowed(
-    rules: Rules,
-    tree: Tree,
+    rules: SplitRules,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     weight_left: cython.double,

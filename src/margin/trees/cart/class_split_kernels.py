@@ -16,16 +16,16 @@ import cython
 from margin.core.kernel_source import inner
 from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_score
 from margin.trees.cart.kernel_types import GINI
-from margin.trees.cart.records_kernels import Rules, Search, Tree
+from margin.trees.cart.records_kernels import NewTrees, Search, SplitRules
 
 __all__ = ["best_class_cut"]
 
 
 @inner
 def best_class_cut(
-    rules: Rules,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     groups: cython.Py_ssize_t,
@@ -76,9 +76,9 @@ def _order_by_fraction(
 
 @inner
 def _scan_classes(
-    rules: Rules,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     cuts: cython.Py_ssize_t,

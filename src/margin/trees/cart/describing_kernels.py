@@ -10,20 +10,20 @@ from margin.core.kernel_source import inner
 from margin.trees.cart.absolute_kernels import weighted_median
 from margin.trees.cart.grouping_kernels import POSITION
 from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, ENTROPY, GINI, MULTI_GINI, PACKED_GINI, POISSON
-from margin.trees.cart.records_kernels import Rows, Rules, Search, Tree
+from margin.trees.cart.records_kernels import NewTrees, PlacedRows, Search, SplitRules
 from margin.trees.cart.vector_kernels import sums_classes
 
 __all__ = ["describe", "has_channels"]
 
 
 @inner
-def has_channels(rules: Rules) -> cython.bint:
+def has_channels(rules: SplitRules) -> cython.bint:
     """Whether several sums are followed at once; see :mod:`margin.trees.cart.vector_kernels`."""
     return rules.mode >= MULTI_GINI
 
 
 @inner
-def describe(rules: Rules, rows: Rows, search: Search, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+def describe(rules: SplitRules, rows: PlacedRows, search: Search, tree: NewTrees, at: cython.Py_ssize_t) -> cython.void:
     """Write value, weight, total and impurity of a node. A pure node gets the impurity zero exactly.
 
     The "total" of a node of several sums is its score as a whole, to which that of a split is compared.
@@ -43,7 +43,7 @@ def describe(rules: Rules, rows: Rows, search: Search, tree: Tree, at: cython.Py
 
 @inner
 def _write(
-    tree: Tree, at: cython.Py_ssize_t, weight: cython.double, total: cython.double, impurity: cython.double
+    tree: NewTrees, at: cython.Py_ssize_t, weight: cython.double, total: cython.double, impurity: cython.double
 ) -> cython.void:
     tree.nodes[at].weight = weight
     tree.nodes[at].total = total
@@ -51,7 +51,7 @@ def _write(
 
 
 @inner
-def _describe_packed(rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+def _describe_packed(rows: PlacedRows, tree: NewTrees, at: cython.Py_ssize_t) -> cython.void:
     both: cython.longlong = 0
     for i in range(tree.nodes[at].start, tree.nodes[at].stop):
         both += rows.packed[i]
@@ -64,7 +64,7 @@ def _describe_packed(rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.vo
 
 
 @inner
-def _describe_classes(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+def _describe_classes(rules: SplitRules, rows: PlacedRows, tree: NewTrees, at: cython.Py_ssize_t) -> cython.void:
     weight: cython.double = 0.0
     impurity: cython.double = 1.0 if rules.mode == GINI else 0.0
     pure: cython.bint = False
@@ -88,7 +88,9 @@ def _describe_classes(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_
 
 
 @inner
-def _describe_numbers(rules: Rules, rows: Rows, search: Search, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+def _describe_numbers(
+    rules: SplitRules, rows: PlacedRows, search: Search, tree: NewTrees, at: cython.Py_ssize_t
+) -> cython.void:
     start = tree.nodes[at].start
     stop = tree.nodes[at].stop
     weight: cython.double = 0.0
@@ -121,7 +123,7 @@ def _describe_numbers(rules: Rules, rows: Rows, search: Search, tree: Tree, at: 
 
 
 @inner
-def _describe_class_vectors(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+def _describe_class_vectors(rules: SplitRules, rows: PlacedRows, tree: NewTrees, at: cython.Py_ssize_t) -> cython.void:
     total: cython.double = 0.0
     impurity: cython.double = 0.0
     pure: cython.Py_ssize_t = 0
@@ -148,7 +150,7 @@ def _describe_class_vectors(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_
 
 
 @inner
-def _describe_number_vectors(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+def _describe_number_vectors(rules: SplitRules, rows: PlacedRows, tree: NewTrees, at: cython.Py_ssize_t) -> cython.void:
     start = tree.nodes[at].start
     stop = tree.nodes[at].stop
     weight: cython.double = 0.0
@@ -183,8 +185,8 @@ def _describe_number_vectors(rules: Rules, rows: Rows, tree: Tree, at: cython.Py
 
 @inner
 def _loss_around(
-    rules: Rules,
-    rows: Rows,
+    rules: SplitRules,
+    rows: PlacedRows,
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
     target: cython.Py_ssize_t,

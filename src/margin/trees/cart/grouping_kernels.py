@@ -9,7 +9,7 @@ from __future__ import annotations
 import cython
 
 from margin.core.kernel_source import inner
-from margin.trees.cart.records_kernels import Rows, Search
+from margin.trees.cart.records_kernels import PlacedRows, Search
 
 __all__ = ["INSERTION", "POSITION", "SPARSE", "group_by_class", "group_packed", "group_sums", "sort_keys"]
 
@@ -76,7 +76,7 @@ def _count_rows(search: Search, n: cython.Py_ssize_t, groups: cython.Py_ssize_t)
 
 @inner
 def group_packed(
-    rows: Rows,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
@@ -130,7 +130,7 @@ def group_packed(
 
 @inner
 def group_sums(
-    rows: Rows,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
@@ -192,7 +192,7 @@ def _take_sums(search: Search, c: cython.Py_ssize_t, group: cython.Py_ssize_t) -
 
 @inner
 def group_by_class(
-    rows: Rows,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     n: cython.Py_ssize_t,

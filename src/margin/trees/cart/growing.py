@@ -122,12 +122,13 @@ def grow_into(
         "flags": codes.flags.view(np.uint8),
         "missing": codes.missing,
     }
+    trees = {name: value for name, value in tree._asdict().items() if name != "nodes"}
     kernels.grow(
-        _fill(kernels.Columns(), columns),
-        _fill(kernels.Rules(), rules._asdict()),
-        _fill(kernels.Rows(), rows._asdict()),
+        _fill(kernels.CodedColumns(), columns),
+        _fill(kernels.SplitRules(), rules._asdict()),
+        _fill(kernels.PlacedRows(), rows._asdict()),
         _fill(kernels.Search(), buffers._asdict()),
-        _fill(kernels.Tree(tree.nodes), {name: value for name, value in tree._asdict().items() if name != "nodes"}),
+        _fill(kernels.NewTrees(tree.nodes), trees),
     )
 
 

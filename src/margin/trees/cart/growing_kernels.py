@@ -14,7 +14,7 @@ from margin.core.kernel_source import inner, kernel
 from margin.trees.cart.candidate_kernels import INFINITE
 from margin.trees.cart.describing_kernels import describe, has_channels
 from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, ENTROPY, GINI, MAY_MISS, MULTI_ENTROPY, PACKED_GINI
-from margin.trees.cart.records_kernels import Columns, Rows, Rules, Search, Tree
+from margin.trees.cart.records_kernels import CodedColumns, NewTrees, PlacedRows, Search, SplitRules
 from margin.trees.cart.search_kernels import gather_codes, search_split
 
 __all__ = ["grow"]
@@ -23,7 +23,7 @@ LOG_2 = 0.6931471805599453
 
 
 @kernel
-def grow(columns: Columns, rules: Rules, rows: Rows, search: Search, tree: Tree) -> cython.void:
+def grow(columns: CodedColumns, rules: SplitRules, rows: PlacedRows, search: Search, tree: NewTrees) -> cython.void:
     """Grow trees one after another into ``tree``, each over its own part of ``rows``.
 
     Nodes are numbered through, and ``tree.roots`` says where those of every tree begin.
@@ -42,11 +42,11 @@ def grow(columns: Columns, rules: Rules, rows: Rows, search: Search, tree: Tree)
 
 @inner
 def _grow_one(
-    columns: Columns,
-    rules: Rules,
-    rows: Rows,
+    columns: CodedColumns,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     number: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
     used_sets: cython.Py_ssize_t,
@@ -95,10 +95,10 @@ def _grow_one(
 
 @inner
 def _begin(
-    rules: Rules,
-    rows: Rows,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
@@ -121,10 +121,10 @@ def _begin(
 
 @inner
 def _begin_child(
-    rules: Rules,
-    rows: Rows,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     above: cython.Py_ssize_t,
     at: cython.Py_ssize_t,
     start: cython.Py_ssize_t,
@@ -138,11 +138,11 @@ def _begin_child(
 
 @inner
 def _find_split(
-    columns: Columns,
-    rules: Rules,
-    rows: Rows,
+    columns: CodedColumns,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     set_row: cython.Py_ssize_t,
 ) -> cython.bint:
@@ -165,7 +165,9 @@ def _find_split(
 
 
 @inner
-def _decrease(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t, gain: cython.double) -> cython.double:
+def _decrease(
+    rules: SplitRules, rows: PlacedRows, tree: NewTrees, at: cython.Py_ssize_t, gain: cython.double
+) -> cython.double:
     """What a split with this raw ``gain`` takes from the impurity times the weight, at least zero."""
     weight = tree.nodes[at].weight
     impurity = tree.nodes[at].impurity
@@ -186,7 +188,7 @@ def _decrease(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t, gain:
 
 @inner
 def _partition(
-    columns: Columns, rules: Rules, rows: Rows, search: Search, tree: Tree, at: cython.Py_ssize_t
+    columns: CodedColumns, rules: SplitRules, rows: PlacedRows, search: Search, tree: NewTrees, at: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
     """Bring the rows that go left to the front, both sides keeping their order; returns where the right begins."""
     start = tree.nodes[at].start
@@ -215,7 +217,7 @@ def _partition(
 
 @inner
 def _part_packed(
-    rows: Rows, search: Search, start: cython.Py_ssize_t, n: cython.Py_ssize_t, last: cython.int
+    rows: PlacedRows, search: Search, start: cython.Py_ssize_t, n: cython.Py_ssize_t, last: cython.int
 ) -> cython.Py_ssize_t:
     """Bring rows whose code is at most ``last`` to the front."""
     left: cython.Py_ssize_t = start
@@ -240,7 +242,7 @@ def _part_packed(
 
 @inner
 def _part_numbers(
-    rows: Rows, search: Search, start: cython.Py_ssize_t, n: cython.Py_ssize_t, last: cython.int
+    rows: PlacedRows, search: Search, start: cython.Py_ssize_t, n: cython.Py_ssize_t, last: cython.int
 ) -> cython.Py_ssize_t:
     """:func:`_part_packed` for rows with weights and targets."""
     left: cython.Py_ssize_t = start
@@ -267,7 +269,9 @@ def _part_numbers(
 
 
 @inner
-def _bound_children(rules: Rules, tree: Tree, node: cython.Py_ssize_t, first: cython.Py_ssize_t) -> cython.void:
+def _bound_children(
+    rules: SplitRules, tree: NewTrees, node: cython.Py_ssize_t, first: cython.Py_ssize_t
+) -> cython.void:
     """Keep the values of the children ``first`` and ``first + 1`` within their bounds, and bound what is below them."""
     low_side: cython.Py_ssize_t
     lower = tree.nodes[node].lower
@@ -286,7 +290,7 @@ def _bound_children(rules: Rules, tree: Tree, node: cython.Py_ssize_t, first: cy
 
 
 @inner
-def _is_before(tree: Tree, a: cython.longlong, b: cython.longlong) -> cython.bint:
+def _is_before(tree: NewTrees, a: cython.longlong, b: cython.longlong) -> cython.bint:
     """Whether node ``a`` has its turn before ``b``: the larger gain, then the older node."""
     if tree.nodes[a].gain == tree.nodes[b].gain:
         return a < b
@@ -294,14 +298,14 @@ def _is_before(tree: Tree, a: cython.longlong, b: cython.longlong) -> cython.bin
 
 
 @inner
-def _swap(tree: Tree, one: cython.Py_ssize_t, other: cython.Py_ssize_t) -> cython.void:
+def _swap(tree: NewTrees, one: cython.Py_ssize_t, other: cython.Py_ssize_t) -> cython.void:
     node = tree.waiting[one]
     tree.waiting[one] = tree.waiting[other]
     tree.waiting[other] = node
 
 
 @inner
-def _rise(tree: Tree, size: cython.Py_ssize_t) -> cython.void:
+def _rise(tree: NewTrees, size: cython.Py_ssize_t) -> cython.void:
     """Bring the last of the waiting nodes to its place in the heap."""
     at: cython.Py_ssize_t = size - 1
     while at > 0 and _is_before(tree, tree.waiting[at], tree.waiting[(at - 1) // 2]):
@@ -310,7 +314,7 @@ def _rise(tree: Tree, size: cython.Py_ssize_t) -> cython.void:
 
 
 @inner
-def _sink(tree: Tree, size: cython.Py_ssize_t) -> cython.void:
+def _sink(tree: NewTrees, size: cython.Py_ssize_t) -> cython.void:
     """Bring the first of the waiting nodes to its place in the heap."""
     at: cython.Py_ssize_t = 0
     child: cython.Py_ssize_t

@@ -8,7 +8,7 @@ from margin.core.kernel_source import inner
 from margin.trees.cart.candidate_kernels import INFINITE, midpoint
 from margin.trees.cart.grouping_kernels import POSITION
 from margin.trees.cart.kernel_types import PACKED_GINI
-from margin.trees.cart.records_kernels import Columns, Rows, Rules, Search, Tree
+from margin.trees.cart.records_kernels import CodedColumns, NewTrees, PlacedRows, Search, SplitRules
 
 __all__ = ["draw_sides", "random_cut", "random_gain", "uniform"]
 
@@ -30,7 +30,7 @@ def uniform(search: Search) -> cython.double:
 
 @inner
 def random_cut(
-    columns: Columns, search: Search, j: cython.Py_ssize_t, low: cython.longlong, high: cython.longlong
+    columns: CodedColumns, search: Search, j: cython.Py_ssize_t, low: cython.longlong, high: cython.longlong
 ) -> tuple[cython.longlong, cython.double]:
     """A code with rows on both sides, from a threshold drawn between the smallest and the largest value."""
     below: cython.longlong = low
@@ -50,7 +50,7 @@ def random_cut(
 
 @inner
 def draw_sides(
-    columns: Columns,
+    columns: CodedColumns,
     search: Search,
     j: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
@@ -89,10 +89,10 @@ def draw_sides_of_categories(
 
 @inner
 def random_gain(
-    rules: Rules,
-    rows: Rows,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
     cut: cython.longlong,

@@ -1,7 +1,8 @@
 """What the kernels that grow trees pass around: arrays and numbers by name, of :mod:`margin.trees.cart.kernel_types`.
 
-Rows of a node lie together: a node owns the positions ``start .. stop`` of every array in :class:`Rows`. Within a node,
-the rows with the same code of a column are a *group*; the groups are numbered by ascending code, missing values last.
+Rows of a node lie together: a node owns the positions ``start .. stop`` of every array in :class:`PlacedRows`. Within
+a node, the rows with the same code of a column are a *group*; the groups are numbered by ascending code, missing
+values last.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from margin.core.kernel_source import (
     Vector,
 )
 
-__all__ = ["Columns", "Node", "Rows", "Rules", "Search", "Tree"]
+__all__ = ["CodedColumns", "NewTrees", "Node", "PlacedRows", "Search", "SplitRules"]
 
 Positions = cython.uint[::1]
 States = cython.const[cython.ulonglong][::1]
@@ -48,7 +49,7 @@ Node = cython.struct(
 
 
 @cython.cclass
-class Columns:
+class CodedColumns:
     """A table as codes (``ColumnCodes``), of one byte or of four: the other arrays are None."""
 
     wide = cython.declare(cython.bint, visibility="public")
@@ -63,7 +64,7 @@ class Columns:
 
 
 @cython.cclass
-class Rules:
+class SplitRules:
     """When and how a node may be split (``GrowthRules``)."""
 
     mode = cython.declare(cython.longlong, visibility="public")
@@ -82,7 +83,7 @@ class Rules:
 
 
 @cython.cclass
-class Rows:
+class PlacedRows:
     """The rows of trees in the order of their nodes (``NodeRows``)."""
 
     starts = cython.declare(ConstIntegers, visibility="public")
@@ -135,7 +136,7 @@ class Search:
 
 
 @cython.cclass
-class Tree:
+class NewTrees:
     """Where trees are written (``TreeBuffers``)."""
 
     nodes: Node[::1]

@@ -33,7 +33,7 @@ from margin.trees.cart.random_split_kernels import (
     random_gain,
     uniform,
 )
-from margin.trees.cart.records_kernels import Columns, Rows, Rules, Search, Tree
+from margin.trees.cart.records_kernels import CodedColumns, NewTrees, PlacedRows, Search, SplitRules
 from margin.trees.cart.sum_split_kernels import best_sum_cut
 from margin.trees.cart.vector_kernels import best_vector_cut, group_vectors, sum_vectors
 
@@ -46,11 +46,11 @@ SCATTERED = 16
 
 @inner
 def search_split(
-    columns: Columns,
-    rules: Rules,
-    rows: Rows,
+    columns: CodedColumns,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     set_row: cython.Py_ssize_t,
 ) -> cython.double:
@@ -88,7 +88,7 @@ def search_split(
 
 @inner
 def _prepare(
-    rules: Rules, rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+    rules: SplitRules, rows: PlacedRows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
 ) -> cython.void:
     """What the columns of a node share: its sums by class, or the ranks of its targets."""
     if has_channels(rules):
@@ -104,8 +104,8 @@ def _prepare(
 
 @inner
 def gather_codes(
-    columns: Columns,
-    rows: Rows,
+    columns: CodedColumns,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
@@ -157,11 +157,11 @@ def _code_range(
 
 @inner
 def _try_random_cut(
-    columns: Columns,
-    rules: Rules,
-    rows: Rows,
+    columns: CodedColumns,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     low: cython.longlong,
@@ -192,11 +192,11 @@ def _try_random_cut(
 
 @inner
 def _try_column(
-    columns: Columns,
-    rules: Rules,
-    rows: Rows,
+    columns: CodedColumns,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     set_row: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
@@ -249,11 +249,11 @@ def _try_column(
 
 @inner
 def _group(
-    columns: Columns,
-    rules: Rules,
-    rows: Rows,
+    columns: CodedColumns,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     low: cython.longlong,
     high: cython.longlong,
@@ -272,17 +272,17 @@ def _group(
 
 
 @inner
-def _counts_rows(rules: Rules) -> cython.bint:
+def _counts_rows(rules: SplitRules) -> cython.bint:
     """Whether the rows of sums are needed, which weights do not tell."""
     return rules.mode == ABSOLUTE_ERROR or (rules.min_leaf > 1 and not rules.weight_is_count)
 
 
 @inner
 def _best_cut(
-    rules: Rules,
-    rows: Rows,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     groups: cython.Py_ssize_t,
@@ -301,9 +301,9 @@ def _best_cut(
 
 @inner
 def _record_threshold(
-    columns: Columns,
+    columns: CodedColumns,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     position: cython.Py_ssize_t,
@@ -320,10 +320,10 @@ def _record_threshold(
 
 @inner
 def _record_set(
-    columns: Columns,
-    rules: Rules,
+    columns: CodedColumns,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     set_row: cython.Py_ssize_t,
     groups: cython.Py_ssize_t,
     position: cython.Py_ssize_t,

@@ -10,16 +10,16 @@ import cython
 
 from margin.core.kernel_source import inner
 from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_mean
-from margin.trees.cart.records_kernels import Rules, Search, Tree
+from margin.trees.cart.records_kernels import NewTrees, Search, SplitRules
 
 __all__ = ["best_sum_cut"]
 
 
 @inner
 def best_sum_cut(
-    rules: Rules,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     groups: cython.Py_ssize_t,
@@ -68,9 +68,9 @@ def _sum_left(search: Search, known: cython.Py_ssize_t, in_order: cython.bint, c
 
 @inner
 def _scan_sums(
-    rules: Rules,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     cuts: cython.Py_ssize_t,

@@ -21,7 +21,7 @@ from margin.core.kernel_source import Vector, inner
 from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_score
 from margin.trees.cart.grouping_kernels import POSITION, clear_groups, is_sorting_better, sort_keys, take_channels
 from margin.trees.cart.kernel_types import MULTI_ENTROPY, MULTI_GINI, POISSON
-from margin.trees.cart.records_kernels import Rows, Rules, Search, Tree
+from margin.trees.cart.records_kernels import NewTrees, PlacedRows, Search, SplitRules
 
 __all__ = ["best_vector_cut", "group_vectors", "sum_vectors"]
 
@@ -30,7 +30,7 @@ POSITIVE = 1e-12  # fraction of a node's sum that each side of a Poisson split n
 
 @inner
 def add_row(
-    rows: Rows, classes: cython.bint, i: cython.Py_ssize_t, sums: Vector, first: cython.Py_ssize_t
+    rows: PlacedRows, classes: cython.bint, i: cython.Py_ssize_t, sums: Vector, first: cython.Py_ssize_t
 ) -> cython.void:
     """Add row ``i`` to its channels, which begin at ``sums[first]``."""
     w = rows.weights[i]
@@ -45,14 +45,14 @@ def add_row(
 
 
 @inner
-def sums_classes(rules: Rules) -> cython.bint:
+def sums_classes(rules: SplitRules) -> cython.bint:
     """Whether the channels are weights of classes, not sums of numbers."""
     return rules.mode == MULTI_GINI or rules.mode == MULTI_ENTROPY
 
 
 @inner
 def sum_vectors(
-    rules: Rules, rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+    rules: SplitRules, rows: PlacedRows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
 ) -> cython.void:
     """Sum the channels of a node."""
     classes = sums_classes(rules)
@@ -64,8 +64,8 @@ def sum_vectors(
 
 @inner
 def group_vectors(
-    rules: Rules,
-    rows: Rows,
+    rules: SplitRules,
+    rows: PlacedRows,
     search: Search,
     start: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
@@ -101,9 +101,9 @@ def group_vectors(
 
 @inner
 def best_vector_cut(
-    rules: Rules,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     groups: cython.Py_ssize_t,
@@ -147,9 +147,9 @@ def _order_by_channel(
 
 @inner
 def _scan_channels(
-    rules: Rules,
+    rules: SplitRules,
     search: Search,
-    tree: Tree,
+    tree: NewTrees,
     at: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
     cuts: cython.Py_ssize_t,
