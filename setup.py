@@ -33,6 +33,10 @@ BUNDLES = {
         *("margin.reduction.mesh_kernels", "margin.reduction.path_kernels"),
         *("margin.reduction.tsne_kernels", "margin.reduction.umap_kernels"),
     ],
+    "text": [
+        *("margin.text.bpe_kernels", "margin.text.piece_kernels", "margin.text.topic_kernels"),
+        *("margin.text.chain_kernels", "margin.text.word2vec_kernels", "margin.text.glove_kernels"),
+    ],
     "vision": ["margin.vision.detection.segment_kernels", "margin.vision.detection.suppression_kernels"],
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are

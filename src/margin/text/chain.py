@@ -42,11 +42,13 @@ def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> ChainSum
 
 def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, np.ndarray]:
     """The best tag of every token (Viterbi), and the score of every sentence's best sequence."""
-    from margin.text.chain_kernels import best_tags
+    from margin.compiled.text import best_tags
 
-    tags = np.zeros(len(scores), dtype=np.int64)
+    tags, found = np.zeros(len(scores), dtype=np.int64), np.zeros(len(ends))
     given = _doubles(scores), np.asarray(ends, dtype=np.int64), *(_doubles(part) for part in _ordered(chain))
-    return tags, best_tags(*given, tags)
+    longest, k = int(np.diff(given[1], prepend=0).max(initial=0)), scores.shape[1]
+    best_tags(*given, tags, found, np.empty((2, k)), np.empty((longest, k), dtype=np.int64))
+    return tags, found
 
 
 def path_score(scores: np.ndarray, tags: np.ndarray, chain: TagChain) -> float:
