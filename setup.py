@@ -41,7 +41,12 @@ BUNDLES = {
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
 #: compiled once more; the best is chosen at import.
-WIDE: dict[str, tuple[str, ...]] = {"cluster": ("v3", "v4"), "graphical": ("v3",), "reduction": ("v3", "v4")}
+WIDE: dict[str, tuple[str, ...]] = {
+    "cluster": ("v3", "v4"),
+    "graphical": ("v3",),
+    "reduction": ("v3", "v4"),
+    "text": ("v3", "v4"),
+}
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 

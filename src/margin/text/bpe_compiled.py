@@ -5,20 +5,15 @@ The functions of :mod:`margin.text.pieces` and :mod:`margin.text.bpe_merging` sa
 
 from __future__ import annotations
 
-import re
-import sys
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from margin.text.bpe_merging import Pair, merge_symbols
-from margin.text.bpe_numbers import FIRST_SLOTS, LETTER, NUMBER
-from margin.text.bpe_numbers import WHITE as IS_WHITE
-from margin.text.pieces import WHITE
+from margin.text.bpe_numbers import FIRST_SLOTS
+from margin.text.pieces import character_classes
 
 __all__ = ["CompiledEncoder", "count_pieces", "learn_merges_compiled"]
 
@@ -34,17 +29,6 @@ class Pieces(NamedTuple):
     ends: np.ndarray
 
 
-@cache
-def _classes(ascii_only: bool) -> np.ndarray:
-    """The class of every character by its code point."""
-    kinds = {"L": LETTER, "N": NUMBER}
-    size = 128 if ascii_only else sys.maxunicode + 1
-    classes = np.array([kinds.get(unicodedata.category(chr(code))[0], 0) for code in range(size)], dtype=np.uint8)
-    white = re.findall(f"[{WHITE}]", "".join(map(chr, range(min(size, 0x3001)))))
-    classes[[ord(character) for character in white]] = IS_WHITE
-    return classes
-
-
 def _hash_table(most: int) -> np.ndarray:
     """Room for a table of ``most`` entries; kernels use as little of it as they need."""
     return np.empty(max(4 * most, FIRST_SLOTS), dtype=np.int32)
@@ -57,7 +41,7 @@ def _cut(data: bytes, offsets: np.ndarray, ascii_only: bool) -> Pieces:
     numbers = np.empty(len(array), dtype=np.int32)
     starts, ends = np.empty(len(array), dtype=np.int64), np.empty(len(array), dtype=np.int64)
     codes = np.empty(len(array), dtype=np.uint64)
-    classes, table = _classes(ascii_only), _hash_table(len(array))
+    classes, table = character_classes(ascii_only), _hash_table(len(array))
     n, m = number_pieces(array, offsets, classes, numbers, starts, ends, codes, table)
     return Pieces(array, numbers[:n], starts[:m], ends[:m])
 
@@ -100,13 +84,12 @@ def learn_merges_compiled(words: Mapping[bytes, int], n_merges: int, *, min_freq
     n = len(symbols)
     ends = np.cumsum(lengths)
     after, before = np.arange(1, n + 1), np.arange(-1, n - 1)
-    after[ends - 1] = -1
-    before[ends - lengths] = -1
+    after[ends[lengths > 0] - 1] = -1
+    before[(ends - lengths)[lengths > 0]] = -1
     most = 3 * n  # pairs, and occurrences of pairs: every merge makes at most two more of them and one symbol less
-    pairs = PairCounts(
-        _hash_table(most), np.empty(most, dtype=np.int64), np.zeros(most, dtype=np.int64),
-        np.full((most, 2), -1, dtype=np.int32), np.empty((most, 2), dtype=np.int32), np.empty((most, 2), dtype=np.int64),
-    )  # fmt: skip
+    table, chains = _hash_table(most), np.full((most, 2), -1, dtype=np.int32)
+    links, heap = np.empty((most, 2), dtype=np.int32), np.empty((most, 2), dtype=np.int64)
+    pairs = PairCounts(table, np.empty(most, dtype=np.int64), np.zeros(most, dtype=np.int64), chains, links, heap)
     merges, weights = np.empty((n_merges, 2), dtype=np.int64), np.array(list(words.values()), dtype=np.int64)
     done = learn_pairs(symbols, before, after, np.repeat(weights, lengths), pairs, merges, max(min_frequency, 1))
     return [(left, right) for left, right in merges[:done].tolist()]

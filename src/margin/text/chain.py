@@ -36,8 +36,7 @@ def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> ChainSum
     from margin.graphical.chains import chain_sums
 
     marginals, pairs = np.zeros(scores.shape), np.zeros(chain.between.shape)
-    given = _doubles(scores), np.asarray(ends, dtype=np.int64), *(_doubles(part) for part in _ordered(chain))
-    return ChainSums(chain_sums(*given, marginals, pairs), marginals, pairs)
+    return ChainSums(chain_sums(*_arrays(scores, ends, chain), marginals, pairs), marginals, pairs)
 
 
 def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, np.ndarray]:
@@ -45,9 +44,8 @@ def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple
     from margin.compiled.text import best_tags
 
     tags, found = np.zeros(len(scores), dtype=np.int64), np.zeros(len(ends))
-    given = _doubles(scores), np.asarray(ends, dtype=np.int64), *(_doubles(part) for part in _ordered(chain))
-    longest, k = int(np.diff(given[1], prepend=0).max(initial=0)), scores.shape[1]
-    best_tags(*given, tags, found, np.empty((2, k)), np.empty((longest, k), dtype=np.int64))
+    best, came_from = np.empty((2, scores.shape[1])), np.empty(scores.shape, dtype=np.int64)
+    best_tags(*_arrays(scores, ends, chain), tags, found, best, came_from)
     return tags, found
 
 
@@ -57,8 +55,10 @@ def path_score(scores: np.ndarray, tags: np.ndarray, chain: TagChain) -> float:
     return float(chain.first[tags[0]] + steps + chain.last[tags[-1]])
 
 
-def _ordered(chain: TagChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return chain.first, chain.last, chain.between
+def _arrays(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, ...]:
+    """What kernels take, in their order."""
+    parts = _doubles(chain.first), _doubles(chain.last), _doubles(chain.between)
+    return _doubles(scores), np.asarray(ends, dtype=np.int64), *parts
 
 
 def _doubles(values: np.ndarray) -> np.ndarray:

@@ -57,8 +57,8 @@ def best_tags(
     best: Matrix,
     came_from: IntegerMatrix,
 ) -> cython.void:
-    """Viterbi: fills ``tags`` (N,) with the sequence of the largest score, and ``found`` with the score of each sentence
-    that is not empty; ``best`` (2, K) and ``came_from`` (longest sentence, K) are scratch."""
+    """Viterbi: fills ``tags`` (N,) with the sequence of the largest score, and ``found`` with the score of every
+    sentence that is not empty; ``best`` (2, K) and ``came_from``, as long as the longest sentence, are scratch."""
     start: cython.Py_ssize_t = 0
     tag: cython.Py_ssize_t
     n_tags = scores.shape[1]

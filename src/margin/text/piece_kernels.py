@@ -133,10 +133,10 @@ def _hash(data: ConstBytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t) ->
 def _is_equal(
     data: ConstBytes, first: cython.Py_ssize_t, second: cython.Py_ssize_t, length: cython.Py_ssize_t
 ) -> cython.bint:
-    for k in range(length):
-        if data[first + k] != data[second + k]:
-            return False
-    return True
+    k: cython.Py_ssize_t = 0
+    while k < length and data[first + k] == data[second + k]:
+        k += 1
+    return k == length
 
 
 @kernel
@@ -183,9 +183,9 @@ def number_pieces(
                         size = 2 * size
                         _fill(table, size, codes, n_unique)
                     break
-                if codes[found] == code and ends[found] - starts[found] == stop - i:
-                    if _is_equal(data, starts[found], i, stop - i):
-                        break
+                length = ends[found] - starts[found]
+                if codes[found] == code and length == stop - i and _is_equal(data, starts[found], i, length):
+                    break
                 slot = (slot + 1) & (size - 1)
             numbers[n_pieces] = found
             n_pieces += 1

@@ -47,21 +47,30 @@ def uniform(state: State) -> cython.double:
 def _product(A: Matrix32, a: cython.Py_ssize_t, B: Matrix32, b: cython.Py_ssize_t) -> cython.float:
     """The inner product of two rows."""
     lanes = cython.declare(cython.float[LANES_32])
+    rest = cython.declare(cython.float[4])
     j: cython.Py_ssize_t = 0
     d = A.shape[1]
     for lane in range(LANES_32):
         lanes[lane] = 0
+    for lane in range(4):
+        rest[lane] = 0
     while j + LANES_32 <= d:
         for lane in range(LANES_32):
             lanes[lane] += A[a, j + lane] * B[b, j + lane]
         j += LANES_32
-    for lane in range(d - j):
-        lanes[lane] += A[a, j + lane] * B[b, j + lane]
+    while j + 4 <= d:
+        for lane in range(4):
+            rest[lane] += A[a, j + lane] * B[b, j + lane]
+        j += 4
     for lane in range(8):
         lanes[lane] += lanes[lane + 8]
     for lane in range(4):
-        lanes[lane] += lanes[lane + 4]
-    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
+        rest[lane] += lanes[lane] + lanes[lane + 4]
+    total: cython.float = (rest[0] + rest[2]) + (rest[1] + rest[3])
+    while j < d:
+        total += A[a, j] * B[b, j]
+        j += 1
+    return total
 
 
 @inner
