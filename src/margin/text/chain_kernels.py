@@ -35,14 +35,14 @@ def _extend(
     t: cython.Py_ssize_t,
 ) -> cython.void:
     """Go on from tag ``j``, whose best sequence has the score ``before``, wherever that is better than from earlier
-    tags. Without a branch, so that it vectorizes."""
-    better: cython.bint
+    tags. Bits take the place of a branch, so that it vectorizes."""
+    better: cython.longlong
     here = t & 1
     for k in range(between.shape[1]):
         value = before + between[j, k]
-        better = value > best[here, k]
-        best[here, k] = value if better else best[here, k]
-        came_from[t, k] = j if better else came_from[t, k]
+        better = cython.cast(cython.longlong, value > best[here, k])
+        best[here, k] = value if value > best[here, k] else best[here, k]
+        came_from[t, k] ^= (came_from[t, k] ^ j) & -better
 
 
 @kernel
@@ -71,9 +71,10 @@ def best_tags(
         for t in range(1, length):
             here = t & 1
             for k in range(n_tags):
-                best[here, k] = LEAST
+                value = best[1 - here, 0] + between[0, k]
+                best[here, k] = value if value > LEAST else LEAST
                 came_from[t, k] = 0
-            for j in range(n_tags):
+            for j in range(1, n_tags):
                 _extend(best[1 - here, j], j, between, best, came_from, t)
             for k in range(n_tags):
                 best[here, k] += scores[start + t, k]
