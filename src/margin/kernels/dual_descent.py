@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from margin.core.restoring import restored
+
 __all__ = ["DualDescent", "dual_pass_reference"]
 
 Floats = NDArray[np.float64]
@@ -89,5 +91,6 @@ class DualDescent:
         return {"alpha": self.alpha.copy(), "theta": self.theta.copy(), "passes": self.passes}
 
     def restore(self, state: dict[str, Any]) -> DualDescent:
-        self.alpha, self.theta, self.passes = np.array(state["alpha"]), np.array(state["theta"]), int(state["passes"])
+        self.alpha, self.theta = restored(state, "alpha", self.alpha), restored(state, "theta", self.theta)
+        self.passes = int(state["passes"])
         return self

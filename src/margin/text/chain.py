@@ -33,10 +33,9 @@ class ChainSums(NamedTuple):
 
 def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> ChainSums:
     """Forward-backward over sentences that stand one after another in ``scores`` (N, K) and stop at ``ends``."""
-    from margin.graphical.chains import chain_sums
+    from margin.graphical.chains import chain_posteriors  # with it come the networks
 
-    marginals, pairs = np.zeros(scores.shape), np.zeros(chain.between.shape)
-    return ChainSums(chain_sums(*_arrays(scores, ends, chain), marginals, pairs), marginals, pairs)
+    return ChainSums(*chain_posteriors(scores, ends, chain.between, chain.first, chain.last))
 
 
 def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +44,8 @@ def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple
 
     tags, found = np.zeros(len(scores), dtype=np.int64), np.zeros(len(ends))
     best, came_from = np.empty((2, scores.shape[1])), np.empty(scores.shape, dtype=np.int64)
-    best_tags(*_arrays(scores, ends, chain), tags, found, best, came_from)
+    parts = _doubles(chain.first), _doubles(chain.last), _doubles(chain.between)
+    best_tags(_doubles(scores), np.asarray(ends, dtype=np.int64), *parts, tags, found, best, came_from)
     return tags, found
 
 
@@ -53,12 +53,6 @@ def path_score(scores: np.ndarray, tags: np.ndarray, chain: TagChain) -> float:
     """The score of one sequence of tags for one sentence."""
     steps = scores[np.arange(len(tags)), tags].sum() + chain.between[tags[:-1], tags[1:]].sum()
     return float(chain.first[tags[0]] + steps + chain.last[tags[-1]])
-
-
-def _arrays(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, ...]:
-    """What kernels take, in their order."""
-    parts = _doubles(chain.first), _doubles(chain.last), _doubles(chain.between)
-    return _doubles(scores), np.asarray(ends, dtype=np.int64), *parts
 
 
 def _doubles(values: np.ndarray) -> np.ndarray:
