@@ -45,9 +45,10 @@ test-debug: $(VENV)/.dev ## TESTS=path: tests of kernels with every index checke
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MARGIN_NUM_THREADS=2 \
 		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(or $(TESTS),tests/compiled)
 
-generated: $(VENV)/.dev ## write what is made from the code: the stub of the package, the reference of the commands
+generated: $(VENV)/.dev ## write what is made from the code: the stub of the package, the references of commands and functions
 	$(BIN)/python -m margin.stub > build/stub.pyi && mv build/stub.pyi src/margin/__init__.pyi
 	$(BIN)/python -m margin.cli.reference > build/cli.md && mv build/cli.md docs/cli.md
+	$(BIN)/python -m margin.service.public_functions > build/functions.md && mv build/functions.md docs/functions.md
 
 verify: $(VENV)/.kernels ## SEEDS=5: run every statement of the notes, then the cited code beside independent implementations
 	$(BIN)/margin verify --built --seeds $(SEEDS)

@@ -33,19 +33,24 @@ BUNDLES = {
         *("margin.graphical.chain_kernels", "margin.graphical.gibbs_kernels", "margin.graphical.score_kernels"),
     ],
     "linear": ["margin.linear.coordinate_kernels", "margin.linear.average_kernels"],
+    "neighbors": ["margin.foundations.neighbors.scan_kernels", "margin.foundations.neighbors.tile_tree_kernels"],
     "reduction": [
         *("margin.reduction.mesh_kernels", "margin.reduction.path_kernels"),
         *("margin.reduction.tsne_kernels", "margin.reduction.umap_kernels"),
     ],
+    "svm": [
+        *("margin.kernels.smo_kernels", "margin.kernels.small_pairs_kernels", "margin.kernels.column_kernels"),
+        *("margin.kernels.dual_descent_kernels", "margin.kernels.l1_squared_hinge_kernels"),
+        *("margin.kernels.crammer_singer_kernels", "margin.kernels.gaussian_process.radial_kernels"),
+    ],
+    "transport": ["margin.foundations.transport.network_simplex_kernels"],
     "vision": ["margin.vision.detection.segment_kernels", "margin.vision.detection.suppression_kernels"],
 }
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
 #: compiled once more; the best is chosen at import.
 WIDE: dict[str, tuple[str, ...]] = {
-    "boosting": ("v3", "v4"),
-    "cluster": ("v3", "v4"),
+    **dict.fromkeys(("boosting", "cluster", "neighbors", "reduction", "svm"), ("v3", "v4")),
     "graphical": ("v3",),
-    "reduction": ("v3", "v4"),
 }
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}

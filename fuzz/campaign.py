@@ -21,7 +21,7 @@ from typing import Any
 
 __all__ = ["BAD", "Report", "run"]
 
-BAD = ("crash", "hang", "process", "file", "untidy")
+BAD = ("crash", "hang", "process", "file", "untidy", "changed", "overwritten")
 FILES_PER_WORKER = 10_000  # then a new one starts: what a process keeps for itself must not add up
 SILENCE = 300.0  # seconds of the clock after which a worker that waits for something is given up
 
@@ -49,21 +49,21 @@ class Report:
         return sum(count for outcome, count in self.counts.items() if outcome not in ("file", "process"))
 
 
-def run(folder: Path, tasks: Iterable[tuple[str, int]]) -> Iterator[Report]:
-    """Try every task (model, number of the mutation); yields the report so far after each."""
-    report, worker = Report(), _Worker(folder)
+def run(folder: Path, tasks: Iterable[tuple[str, int]], what: str = "models") -> Iterator[Report]:
+    """Try every task (name, number of the mutation); yields the report so far after each."""
+    report, worker = Report(), _Worker(folder, what)
     try:
         for name, number in tasks:
             if worker.answered >= FILES_PER_WORKER:
                 worker.close()
-                worker = _Worker(folder)
+                worker = _Worker(folder, what)
             answer = worker.ask(name, number)
             if answer["outcome"] in ("crash", "hang"):
                 if answer["outcome"] == "crash":
-                    alone = _Worker(folder)  # the same file by itself: is it to blame, or what came before?
+                    alone = _Worker(folder, what)  # the same file by itself: is it to blame, or what came before?
                     answer["alone"] = alone.ask(name, number)["outcome"]
                     alone.close()
-                worker = _Worker(folder)
+                worker = _Worker(folder, what)
             report.add(name, number, answer)
             yield report
     finally:
@@ -73,13 +73,13 @@ def run(folder: Path, tasks: Iterable[tuple[str, int]]) -> Iterator[Report]:
 class _Worker:
     """A process that tries files one after another."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, what: str = "models"):
         root = Path(__file__).parents[1]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "src")])}
         self.answered = 0
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the worker)
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
-        command = [sys.executable, "-m", "fuzz.worker", str(folder)]
+        command = [sys.executable, "-m", "fuzz.worker", str(folder), what]
         self.process = subprocess.Popen(command, text=True, env=environment, cwd=root, **pipes)
 
     def ask(self, name: str, number: int) -> dict[str, Any]:

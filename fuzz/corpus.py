@@ -94,10 +94,14 @@ MORE = {
     "pipeline-on-raw-rows": lambda: _on_raw_rows(margin.LogisticRegression()),
     "bins-of-raw-rows": lambda: _on_raw_rows(margin.GaussianNB(), numbers="bins", encode="ordinal"),
     "tree-of-categories": lambda: margin.DecisionTreeClassifier(random_state=0),
-    "boosting-of-categories": lambda: margin.HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1),
+    "boosting-of-categories": lambda: margin.HistGradientBoostingClassifier(
+        max_iter=5, min_samples_leaf=1, random_state=0
+    ),
     "c45-of-categories": lambda: margin.C45(),
     "bagged-neighbors": lambda: margin.BaggingClassifier(margin.KNeighborsClassifier(), n_estimators=3, random_state=0),
-    "boosted-trees": lambda: margin.AdaBoostRegressor(margin.DecisionTreeRegressor(max_depth=2), n_estimators=3),
+    "boosted-trees": lambda: margin.AdaBoostRegressor(
+        margin.DecisionTreeRegressor(max_depth=2), n_estimators=3, random_state=0
+    ),
 }
 ON_NUMBERS, ON_RAW_ROWS = {"bagged-neighbors", "boosted-trees"}, {"pipeline-on-raw-rows", "bins-of-raw-rows"}
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from margin import catalog
+from margin.store.container import content_of
 
 __all__ = ["Document", "mutate", "read"]
 
@@ -41,8 +42,7 @@ class Document:
         return Document(manifest, {name: array.copy() for name, array in self.arrays.items()})
 
     def bytes(self) -> bytes:
-        contiguous = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in self.arrays.items()}
-        return save(contiguous, metadata={"margin": json.dumps(self.manifest)})
+        return content_of(self.manifest, self.arrays)  # with the right checksum, as an attacker would
 
     def array_nodes(self) -> list[dict[str, Any]]:
         """The nodes of the manifest that point at an array of the file."""
@@ -52,7 +52,9 @@ class Document:
 def read(path: Path) -> Document:
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    return Document(json.loads(header["__metadata__"]["margin"]), load(content))
+    manifest = json.loads(header["__metadata__"]["margin"])
+    manifest.pop("sha256")  # written anew with every change
+    return Document(manifest, load(content))
 
 
 def mutate(original: Document, seed: str) -> tuple[bytes, list[str]]:
@@ -218,7 +220,7 @@ def add_resource(document: Document, rng: random.Random) -> None:
 
 def _estimator(document: Document, rng: random.Random) -> dict[str, Any]:
     nodes = [n for _, _, n in _walk(document.manifest["root"]) if isinstance(n, dict) and n.get("!") == "estimator"]
-    return rng.choice(nodes)
+    return rng.choice(nodes) if nodes else {"params": {}, "learned": {}}  # the state of a fit often holds no model
 
 
 CHANGES: tuple[Callable[[Document, random.Random], None], ...] = (

@@ -1,6 +1,6 @@
 """One process that tries mutated files, one after another, and says what each did.
 
-It reads lines ``model number`` from stdin and answers each with one JSON line. Whoever started it sees a crash as its
+It reads lines ``name number`` from stdin and answers each with one JSON line. Whoever started it sees a crash as its
 death and an endless loop as its silence.
 """
 
@@ -151,42 +151,73 @@ def _consumed(answer: Any) -> Any:
     return list(islice(answer, 3)) if isinstance(answer, Iterator) else answer
 
 
-def main(folder: Path) -> None:
+class ModelTrial:
+    """Tries changed model files."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.documents: dict[str, Any] = {}
+
+    def prepare(self, name: str) -> None:
+        from fuzz.corpus import data_of
+        from fuzz.mutations import read
+        from margin import load
+
+        unchanged = self.folder / f"{name}.safetensors"
+        X, y = data_of(name)
+        attempt(unchanged, X, y, fit=True)
+        self.documents[name] = read(unchanged), X, y, parameters_text(load(unchanged))
+
+    def lay_out(self, name: str, number: int, own: Path) -> None:
+        """One file is overwritten again and again."""
+
+    def attempt(self, name: str, number: int, own: Path) -> tuple[str, str, list[str]]:
+        from fuzz.mutations import mutate
+
+        document, X, y, known = self.documents[name]
+        content, changes = mutate(document, f"{name}-{number}")
+        path = own / "file.safetensors"
+        path.write_bytes(content)
+        return (*attempt(path, X, y, number % FIT_EVERY == 0, known), changes)
+
+
+def trial_of(what: str, folder: Path) -> Any:
+    """What is tried: "models", "checkpoints", "archives" or "runs"."""
+    if what == "models":
+        return ModelTrial(folder)
+    from fuzz import archives, checkpoints, run_folders
+
+    return {"checkpoints": checkpoints, "archives": archives, "runs": run_folders}[what].Trial(folder)
+
+
+def main(folder: Path, what: str) -> None:
     in_memory = Path("/dev/shm")  # a disk would wait for every file
     with tempfile.TemporaryDirectory(prefix="margin-fuzz-", dir=in_memory if in_memory.is_dir() else None) as own:
-        _answer_lines(folder, Path(own))
+        _answer_lines(trial_of(what, folder), folder, Path(own))
 
 
-def _answer_lines(folder: Path, own: Path) -> None:
+def _answer_lines(trial: Any, folder: Path, own: Path) -> None:
     warnings.simplefilter("ignore")
     import numpy as np
 
-    from fuzz.corpus import data_of
-    from fuzz.mutations import mutate, read
-    from margin import load
     from margin.core.jit_cache import private_folder
 
     np.seterr(all="ignore")
     root = Path(__file__).parents[1]
     code = (root / "src", private_folder(), sys.prefix, sys.base_prefix, "/usr/lib")  # also compiled, for this user
-    guard = Guard((*map(str, (own, *code)), "/proc", "/sys"))
-    documents: dict[str, Any] = {}
+    guard = Guard((*map(str, (own, folder, *code)), "/proc", "/sys"))
+    prepared: set[str] = set()
     _limit_memory()
     for line in sys.stdin:
         name, number = line.split()
-        if name not in documents:
-            unchanged = folder / f"{name}.safetensors"
-            X, y = data_of(name)
+        if name not in prepared:
             _limit_cpu(10 * CPU_SECONDS)  # the first use may have to compile
-            attempt(unchanged, X, y, fit=True)
-            documents[name] = read(unchanged), X, y, parameters_text(load(unchanged))
-        document, X, y, known = documents[name]
-        content, changes = mutate(document, f"{name}-{number}")
-        path = own / "file.safetensors"
-        path.write_bytes(content)
+            trial.prepare(name)
+            prepared.add(name)
         _limit_cpu(CPU_SECONDS)
+        trial.lay_out(name, int(number), own)
         with guard.watching():
-            outcome, sentence = attempt(path, X, y, int(number) % FIT_EVERY == 0, known)
+            outcome, sentence, changes = trial.attempt(name, int(number), own)
         answer = {"outcome": outcome, "sentence": sentence, "changes": changes}
         print(json.dumps({**answer, "files": guard.files[:3], "processes": guard.processes[:3]}), flush=True)
 
@@ -206,4 +237,4 @@ def _limit_cpu(seconds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

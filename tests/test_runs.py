@@ -260,7 +260,17 @@ def test_a_folder_in_use_is_refused(tmp_path):
         run.fit(kmeans(), X)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"identity": {}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"identity": {}}',
+        '{"identity": {}, "status": 1}',
+        '{"identity": {}, "status": "new", "seconds": "x"}',
+    ],
+)
 def test_a_damaged_manifest_is_named(content, tmp_path):
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(RunError, match=r"manifest.json is damaged"):

@@ -21,7 +21,7 @@ from benchmarks.measuring.study import Row, Study, run
 from benchmarks.peers.diffusion_loop import trainer_loop
 from benchmarks.studies.generative_images import IMAGES, SMALL, digits, features_of
 from margin.generative import DiffusionModel
-from margin.generative.distances import frechet
+from margin.metrics.samples import frechet_distance
 
 SIDE, SAMPLES, SEEDS = 14, 2000, (1, 2)
 TRAINER, OURS = "settings of denoising-diffusion-pytorch", "DiffusionModel"
@@ -59,7 +59,7 @@ def measure(way: str, seed: int) -> Row:
     _, features, real = judged()
     model, seconds = fitted(way, seed)
     made = model.sample(SAMPLES, random_state=seed)
-    return {"frechet": round(frechet(features(made), real), 3), "cpu_seconds": round(seconds, 1)}
+    return {"frechet": round(frechet_distance(features(made), real), 3), "cpu_seconds": round(seconds, 1)}
 
 
 def conclude(rows: Sequence[Row]) -> list[Finding]:

@@ -26,7 +26,7 @@ from benchmarks.measuring.harness import same_threads
 from benchmarks.peers.diffusion_loop import seconds_per_update
 from margin import data
 from margin.generative import GAN, DiffusionModel, FlowMatching
-from margin.generative.distances import frechet
+from margin.metrics.samples import frechet_distance
 from margin.neural import CNNClassifier
 from margin.store.models import load_state, save_state
 
@@ -134,7 +134,7 @@ def results(
     real = features(test)
     noise = X.mean(axis=0) + X.std(axis=0) * np.random.default_rng(seed).standard_normal((n, X.shape[1]))
     for name, rows in (("training digits", X[:n]), ("independent pixels", noise)):
-        yield {"model": name, "frechet": round(frechet(features(rows), real), 3)}
+        yield {"model": name, "frechet": round(frechet_distance(features(rows), real), 3)}
     for name in names:
         model, seconds = trained(name, X, out, seed, epochs)
         for sampler, steps in [("", None)] if name == "gan" else FAST + SLOW:
@@ -147,7 +147,7 @@ def results(
             picture(made[:128], out / f"{label.replace(' ', '-')}.png")
             yield {
                 "model": label,
-                "frechet": round(frechet(features(made), real), 3),
+                "frechet": round(frechet_distance(features(made), real), 3),
                 "training_seconds": round(seconds, 1),
                 "sampling_seconds": round(sampling, 2),
                 "seed": seed,

@@ -98,6 +98,10 @@ def test_fit_and_predict_write_pictures_and_coco(cells, tmp_path):
         outcome = invoke(*arguments)
         assert outcome.exit_code == 2
         assert message in " ".join(outcome.stderr.split())
+    Image.new("L", (14_000, 13_500)).save(folder / "JPEGImages" / "cell1.png")
+    outcome = invoke("predict", run, f"{folder}:subset=test", "--out", out)
+    assert outcome.exit_code == 1
+    assert "cell1.png: cannot be read as a picture" in " ".join(outcome.stderr.split())
 
 
 def test_pictures_of_a_plain_folder(tmp_path):

@@ -3,8 +3,10 @@
 import gzip
 import io
 import json
+import random
 import sys
 import zipfile
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -207,3 +209,49 @@ def test_remarks_and_notes_follow_the_table(write):
     assert priced.as_kind("p", "category").notes == {}
     plain = read(write("p,q\n5,1\n6,2\n"))
     assert plain == priced  # what was said is not part of the content
+
+
+def sheet_of(xml):
+    """A workbook whose first sheet is ``xml``."""
+    source, target = zipfile.ZipFile(io.BytesIO(workbook(["<c><v>1</v></c>"]))), io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            archive.writestr(name, xml if "sheet1" in name or "worksheets" in name else source.read(name))
+    return target.getvalue()
+
+
+BEGIN = f'<worksheet xmlns="{MAIN}"><sheetData>'
+SHEETS = {
+    "blanks": (BEGIN + " " * 30_000_000, "unpacks to more than"),
+    "cells far to the right": (BEGIN + '<row><c r="XFD1"><v>1</v></c></row>' * 2000, "unpacks to more than"),
+    "a column beyond the last": (BEGIN + '<row><c r="ZZZ1"><v>1</v></c></row>', "beyond the last column"),
+    "an unknown encoding": ('<?xml version="1.0" encoding="klingon"?>' + BEGIN, "unknown encoding"),
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_sheets_that_ask_for_much_or_cannot_be_read(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("margin.data.unpacking.SMALL", 2_000_000)
+    xml, match = SHEETS[name]
+    (tmp_path / "t.xlsx").write_bytes(sheet_of(xml))
+    with pytest.raises(ValueError, match=rf"t.xlsx: is not a readable .xlsx workbook \(.*{match}"):
+        read(tmp_path / "t.xlsx")
+
+
+def test_damaged_workbooks_are_a_sentence(tmp_path):
+    whole = workbook(['<c t="s"><v>0</v></c><c><v>2</v></c>', "<c><v>1</v></c><c><v>2.5</v></c>"] * 30, shared=("a",))
+    chance = random.Random(0)
+    for _ in range(400):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 6)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        (tmp_path / "t.xlsx").write_bytes(damaged)
+        with suppress(ValueError):
+            read(tmp_path / "t.xlsx")
+
+
+def test_dates_beyond_any_calendar(tmp_path):
+    rows = ['<c t="inlineStr"><is><t>day</t></is></c>', '<c r="A2" s="1"><v>1e300</v></c>']
+    (tmp_path / "t.xlsx").write_bytes(workbook(rows))
+    with pytest.raises(ValueError, match=r"t.xlsx: .*the cell A2 shows a date, and 1e300 is none"):
+        read(tmp_path / "t.xlsx")

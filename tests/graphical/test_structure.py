@@ -6,9 +6,10 @@ from math import lgamma, log
 import numpy as np
 import pytest
 
+from margin.foundations.statistics import bic
 from margin.graphical.graphs import is_acyclic, markov_equivalent, skeleton
 from margin.graphical.network import DiscreteNetwork, random_network
-from margin.graphical.scores import FamilyScores, bdeu_score, bic, family_counts, structure_score
+from margin.graphical.scores import FamilyScores, bdeu_score, family_counts, structure_score
 from margin.graphical.structure import Constraints, exact_search, greedy_search, greedy_steps
 
 

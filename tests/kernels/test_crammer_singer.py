@@ -7,9 +7,9 @@ from sklearn import svm
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
+from margin.compiled.svm import sweep_rows
 from margin.kernels import LinearSVC
 from margin.kernels.crammer_singer import crammer_singer_objectives, sweep_reference
-from margin.kernels.crammer_singer_kernels import sweep
 
 X, Y = load_iris(return_X_y=True)
 OPTIONS = {"multi_class": "crammer_singer", "C": 0.5, "random_state": 0, "max_iter": 20_000}
@@ -45,7 +45,7 @@ def test_a_pass_lowers_the_dual_and_equals_its_twin(seed):
     last = -np.inf
     for _ in range(5):
         order = rng.permutation(30)
-        sweep(*parts, order, codes, bounds, squares, W, alpha, np.empty(5), np.empty(5))
+        sweep_rows(*parts, order, codes, bounds, squares, W, alpha, np.empty(5), np.empty(5))
         sweep_reference(rows, order, codes, bounds, squares, other, beta)
         np.testing.assert_allclose(alpha, beta, atol=1e-9)
         np.testing.assert_allclose(W, rows.T @ alpha, atol=1e-9)

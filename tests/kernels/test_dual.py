@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from margin.compiled.svm import solve_pairs
 from margin.kernels import RBF, LinearKernel, dual
 from margin.kernels.dual import DualProblem, duality_gap
 from margin.kernels.kernel_columns import columns_of
 from margin.kernels.optimality import directions, dual_objective, offset_between
 from margin.kernels.precision import column_dtype
-from margin.kernels.smo_kernels import FLAT, solve_pairs
+from margin.kernels.smo_kernels import FLAT
 from margin.optimize.interior_point import svm_dual
 
 

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from margin.compiled.svm import dual_pass
 from margin.kernels import LinearSVC, squared_hinge
 from margin.kernels.dual_descent import DualDescent, dual_pass_reference
-from margin.kernels.dual_descent_kernels import dual_pass
 from margin.kernels.squared_hinge import squared_hinge_objective
 
 
@@ -35,7 +35,7 @@ def test_the_compiled_pass_is_its_twin(intercept):
     X, y, bounds = texts()
     ours, twin = (DualDescent(X, y, bounds, intercept=intercept, seed=3) for _ in range(2))
     assert (ours.constant > 0) == intercept
-    settled = [np.zeros(len(y), dtype=bool) for _ in range(2)]
+    settled = [np.zeros(len(y), dtype=np.uint8) for _ in range(2)]
     limits = [np.inf, np.inf]
     for number in range(4):
         order = np.random.default_rng(number).permutation(len(y))

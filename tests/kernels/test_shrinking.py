@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
+from margin.compiled.svm import combine_lines, compact_lines
 from margin.kernels import RBF, SVC, SVR, dual
 from margin.kernels.column_cache import ColumnCache
-from margin.kernels.column_kernels import combine_lines, compact_lines
 from margin.kernels.dual import DualProblem, duality_gap
 from margin.kernels.kernel_columns import columns_of
 from margin.kernels.optimality import directions, dual_objective, idle, violation

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn import svm
 
-from margin.kernels import RBF, SVC, small_pairs, small_pairs_kernels
+from margin.compiled import svm as compiled
+from margin.kernels import RBF, SVC, small_pairs
 from margin.kernels.class_blocks import ClassBlocks, values_kept
 from margin.kernels.dual import DualProblem, duality_gap
 from margin.kernels.kernel_columns import columns_of, columns_of_matrix
@@ -70,13 +71,13 @@ def test_large_pairs_and_those_that_take_several_working_sets_are_solved_on_thei
     X, y = classes_of([4, 40, 3, 90, 5, 60, 2])
     expected = SVC(C=20.0).fit(X, y)
     calls = []
-    kernel = small_pairs_kernels.solve_small_pairs
+    kernel = compiled.solve_small_pairs
 
     def counted(*arguments):
         calls.append(kernel(*arguments))
         return calls[-1]
 
-    monkeypatch.setattr(small_pairs_kernels, "solve_small_pairs", counted)
+    monkeypatch.setattr(compiled, "solve_small_pairs", counted)
     monkeypatch.setattr(small_pairs, "SMALL_PAIR", 70)
     monkeypatch.setattr(small_pairs, "STEPS_PER_VARIABLE", 0.1)  # few steps: pairs of the larger classes are left
     found = SVC(C=20.0).fit(X, y)

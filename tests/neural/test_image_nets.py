@@ -123,7 +123,7 @@ def test_every_layer_of_a_list_is_built():
     network = layer_list_network([*names, "global-max-pool", "dense 12", "dropout 0.2"], (3, 16, 16), 5)
     kinds = [type(layer).__name__ for layer in network]
     assert kinds == [
-        *("Conv2d", "BatchNorm2d", "ReLU", "ResidualBlock", "ResidualBlock", "AvgPool2d", "Conv2d", "ReLU"),
+        *("Conv2d", "BatchNorm", "ReLU", "ResidualBlock", "ResidualBlock", "AvgPool2d", "Conv2d", "ReLU"),
         *("GlobalMaxPool", "Linear", "ReLU", "Dropout", "Linear"),
     ]  # fmt: skip
     assert vgg(VGG_BLOCKS[11], (1, 32, 32), 4, width=0.1)[-1].out_features == 4

@@ -149,7 +149,7 @@ def test_validation_is_reported_with_its_score():
         ({"hidden_layer_sizes": 0}, "hidden_layer_sizes must be"),
         ({"activation": "softmax"}, "activation must be one of"),
         ({"dropout": 1.0}, "dropout must be a number at least 0 and below 1; got 1.0"),
-        ({"solver": "rmsprop"}, "solver must be one of"),
+        ({"solver": "newton"}, "solver must be one of"),
         ({"solver": "lbfgs", "dropout": 0.5}, "dropout must be 0 with solver 'lbfgs'; got 0.5"),
         ({"max_iter": 0}, "max_iter must be an integer at least 1; got 0"),
         ({"clip_norm": 0}, "clip_norm must be"),

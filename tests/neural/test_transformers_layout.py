@@ -87,6 +87,8 @@ def _cut(folder):
 WTE = "transformer.wte.weight"
 WRONG = {
     "another model": (_config(model_type="llama"), "model_type .* must be one of gpt2, bert, vit; got 'llama'"),
+    "a list of models": (_config(model_type=["gpt2"]), r"model_type .* must be one of .*; got \['gpt2'\]"),
+    "a list of activations": (_config(activation_function=["relu"]), "activation_function .* must be one of"),
     "more blocks than tensors": (_config(n_layer=10**7), "too few tensors for 10000000 blocks"),
     "huge": (_config(vocab_size=10**12), "vocab_size .* must be an integer from 1"),
     "wide": (_config(n_embd=2**20, n_head=1), r"wte.weight .* must have shape \(24, 1048576\); got \(24, 8\)"),

@@ -170,7 +170,8 @@ def test_every_method_is_named_like_its_function_and_ends_at_a_minimum_it_starts
     for name, method in METHODS.items():
         assert method.__name__ == name
         options = {"g": lambda x: 0.0, "prox": lambda v, t: v} if name in ("fista", "proximal_gradient") else {}
-        result = minimize(bowl, np.zeros(2), method=name, grad=bowl_gradient, **options)
+        start = np.zeros((2, 3)) if name == "muon" else np.zeros(2)
+        result = minimize(lambda x: np.vdot(x, x) / 2, start, method=name, grad=lambda x: x, **options)
         assert result.converged
         assert result.iterations == 0
 

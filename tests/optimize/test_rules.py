@@ -1,123 +1,140 @@
-"""Update rules against torch on random gradients; purity; the relations between conventions."""
+"""What holds for every update rule of the table: purity, both kinds of arrays, refusals, copies, files, networks."""
+
+import itertools
+import pickle
+import pkgutil
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import torch
+from sklearn.base import clone
 
-from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, hyperparameters
+import margin
+from margin.catalog import PARTS, class_of
+from margin.core.parameters import InvalidParameter, parameters_of
+from margin.optimize import rules
+from margin.optimize.rules import RULES, Adam, AdamW, Muon, Rule, hyperparameters
 
-PEERS = {
-    "sgd": (Descent(), "SGD", {}),
-    "momentum": (Momentum(0.8), "SGD", {"momentum": 0.8}),
-    "unscaled momentum": (Momentum(0.8, "unscaled"), "SGD", {"momentum": 0.8}),
-    "nesterov": (Nesterov(0.8, shifted=True), "SGD", {"momentum": 0.8, "nesterov": True}),
-    "adagrad": (AdaGrad(1e-10), "Adagrad", {}),
-    "rmsprop": (RMSProp(0.95, 1e-8), "RMSprop", {"alpha": 0.95}),
-    "adadelta": (AdaDelta(0.95, 1e-6), "Adadelta", {"rho": 0.95}),
-    "adam": (Adam(0.8, 0.99), "Adam", {"betas": (0.8, 0.99)}),
-    "adamw": (Adam(weight_decay=0.2), "AdamW", {"weight_decay": 0.2}),
-}
-ALL = [peer[0] for peer in PEERS.values()]
+WITHOUT_CLASS = {"base"}
 
 
-@pytest.mark.parametrize("name", PEERS)
-def test_equals_torch_on_random_gradients(name):
-    import torch
+def chosen(kind):
+    """A rule of every class with parameters that are not the defaults, where it has numbers among them."""
+    numbers = {
+        name: 0.7 * p.default for name, p in parameters_of(kind).items() if isinstance(p.default, float) and p.default
+    }
+    return kind(**numbers, **{"weight_decay": 0.3} if kind.decouples else {})
 
-    rule, peer, options = PEERS[name]
-    rng = np.random.default_rng(1)
-    x = rng.standard_normal(5)
-    theirs = torch.tensor(x, requires_grad=True)
-    optimizer = getattr(torch.optim, peer)([theirs], lr=0.03, **options)
+
+ALL = [chosen(kind) for kind in RULES.values()]
+ids = [type(rule).__name__ for rule in ALL]
+
+
+def gradients(shape, steps=6, seed=0):
+    """Gradients of very different sizes without symmetry."""
+    rng = np.random.default_rng([seed, *shape])
+    return rng.normal(size=(steps, *shape)) * rng.choice([1e-4, 1.0, 50.0], size=shape)
+
+
+def walk(rule, x, given, rate=0.03):
     state = rule.start(x)
-    for _ in range(60):
-        gradient = rng.standard_normal(5) * np.geomspace(1e-3, 1e3, 5)
-        state, step = rule.update(state, gradient, x, 0.03)
+    for t, gradient in enumerate(given):
+        state, step = rule.update(state, gradient, x, rate / (1 + t))
         x = x + step
-        theirs.grad = torch.tensor(gradient)
-        optimizer.step()
-        np.testing.assert_allclose(x, theirs.detach().numpy(), rtol=1e-10, atol=1e-12)
+    return x, state
 
 
-def test_torch_momentum_differs_from_the_sum_once_the_rate_changes():
-    gradients = np.ones((2, 1))
-    ends = {}
-    for convention in ("sum", "unscaled"):
-        rule, x = Momentum(0.9, convention), np.zeros(1)
-        state = rule.start(x)
-        for gradient, rate in zip(gradients, (1.0, 0.1)):
-            state, step = rule.update(state, gradient, x, rate)
-            x = x + step
-        ends[convention] = float(x[0])
-    assert ends == pytest.approx({"sum": -(1.0 + 0.9 + 0.1), "unscaled": -(1.0 + 0.1 * 1.9)})
+def test_every_file_of_the_package_is_in_the_table_and_in_the_registry_of_files():
+    files = {module.name for module in pkgutil.iter_modules(rules.__path__)} - WITHOUT_CLASS
+    assert files == {kind.__module__.rpartition(".")[2] for kind in RULES.values()}
+    assert len(set(RULES.values())) == len(RULES)
+    registered = {path for path in PARTS.values() if path.startswith("margin.optimize.rules.")}
+    assert registered == {f"margin.optimize.rules.{kind.__name__}" for kind in RULES.values()}
+    for name, path in PARTS.items():
+        if path in registered:
+            assert issubclass(class_of(name), Rule)
+    for kind in RULES.values():
+        assert getattr(margin.optimize, kind.__name__) is kind
+        assert kind.__name__ in margin.optimize.__all__
 
 
-@pytest.mark.parametrize("rule", ALL, ids=list(PEERS))
+@pytest.mark.parametrize("rule", ALL, ids=ids)
 def test_update_is_pure(rule):
-    x, gradient = np.ones(3), np.array([1.0, -2.0, 0.5])
-    state, _ = rule.update(rule.start(x), gradient, x, 0.1)
-    copies = repr(state), x.copy(), gradient.copy()
+    x, (first, gradient) = np.array([[1.0, -2.0], [0.5, 3.0]]), gradients((2, 2), 2)
+    state, _ = rule.update(rule.start(x), first, x, 0.1)
+    copies = repr(state), x.copy(), gradient.copy(), repr(rule)
     once, again = rule.update(state, gradient, x, 0.1), rule.update(state, gradient, x, 0.1)
     assert np.array_equal(once[1], again[1])
     assert repr(state) == copies[0]
     assert np.array_equal(x, copies[1])
     assert np.array_equal(gradient, copies[2])
+    assert repr(rule) == copies[3]
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.floats(0, 0.98), st.floats(1e-3, 0.5), st.integers(0, 100))
-def test_sum_and_average_are_one_path(gamma, rate, seed):
-    gradients = np.random.default_rng(seed).standard_normal((20, 2))
-    paths = []
-    for convention, scaled in (("sum", rate), ("average", rate / (1 - gamma))):
-        rule, x, path = Momentum(gamma, convention), np.zeros(2), []
-        state = rule.start(x)
-        for gradient in gradients:
-            state, step = rule.update(state, gradient, x, scaled)
-            x = x + step
-            path.append(x)
-        paths.append(path)
-    np.testing.assert_allclose(paths[0], paths[1], rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rule", ALL, ids=ids)
+def test_tensors_and_arrays_take_the_same_steps(rule, dtype):
+    for shape in [(3, 5)] if isinstance(rule, Muon) else [(), (1,), (3, 5), (2, 1, 3)]:
+        x = np.random.default_rng(1).normal(size=shape).astype(dtype)
+        given = gradients(shape).astype(dtype)
+        ours, state = walk(rule, x, given)
+        theirs, other = walk(rule, torch.tensor(x), torch.tensor(given))
+        tolerance = {"rtol": 1e-12, "atol": 1e-14} if dtype == "float64" else {"rtol": 3e-5, "atol": 1e-6}
+        np.testing.assert_allclose(theirs.numpy(), ours, **tolerance)
+        assert theirs.dtype == getattr(torch, dtype)
+        assert np.asarray(ours).dtype == dtype
+        for name, value in state._asdict().items():
+            np.testing.assert_allclose(np.asarray(getattr(other, name)), value, **tolerance)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.floats(0, 0.95), st.integers(0, 100))
-def test_shifted_nesterov_walks_on_the_look_ahead_points(gamma, seed):
-    A = np.diag([1.0, 3.0])
-    x = np.random.default_rng(seed).standard_normal(2)
-    plain, shifted = Nesterov(gamma), Nesterov(gamma, shifted=True)
-    y, v, w = x, plain.start(x), shifted.start(x)
-    for _ in range(15):
-        v, step = plain.update(v, A @ plain.point(v, x), x, 0.1)
-        x = x + step
-        w, step = shifted.update(w, A @ y, y, 0.1)
-        y = y + step
-        np.testing.assert_allclose(y, plain.point(v, x), atol=1e-12)
+@pytest.mark.parametrize("rule", ALL, ids=ids)
+def test_no_gradient_is_no_step_but_decay(rule):
+    x = np.array([[1.0, -2.0], [0.5, 3.0]])
+    end, _ = walk(rule, x, np.zeros((3, 2, 2)), rate=0.1)
+    shrunk = np.prod([1 - 0.1 / (1 + t) * 0.3 for t in range(3)]) if rule.decouples else 1.0
+    np.testing.assert_allclose(end, shrunk * x, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Momentum(1.0),
-        lambda: Nesterov(-0.1),
-        lambda: Adam(beta2=1.0),
-        lambda: RMSProp(2.0),
-        lambda: AdaDelta(1.5),
-    ],
-)
-def test_shares_outside_the_unit_interval_are_refused(make):
-    with pytest.raises(ValueError, match=r"must lie in \[0, 1\)"):
-        make()
+@pytest.mark.parametrize("rule", ALL, ids=ids)
+def test_parameters_are_refused_when_a_run_starts_and_named(rule):
+    for name, declared in parameters_of(type(rule)).items():
+        for wrong in declared.domain.wrong():
+            bad = rule.replace(**{name: wrong})
+            with pytest.raises(InvalidParameter, match=rf"{type(rule).__name__}: {name} must be"):
+                bad.start(np.zeros((2, 2)))
 
 
-def test_other_refusals():
-    with pytest.raises(ValueError, match="convention"):
-        Momentum(convention="heavy")
-    with pytest.raises(ValueError, match="weight_decay"):
-        Adam(weight_decay=-1.0)
+@pytest.mark.parametrize("rule", ALL, ids=ids)
+def test_copies_are_equal_and_apart(rule):
+    for copy in (clone(rule), type(rule)(**hyperparameters(rule)), pickle.loads(pickle.dumps(rule)), rule.replace()):
+        assert copy == rule
+        assert copy is not rule
+        assert hash(copy) == hash(rule)
+    assert eval(repr(rule), vars(rules)) == rule
+    numbers = [name for name, value in hyperparameters(rule).items() if isinstance(value, float) and value]
+    for name in numbers:
+        assert rule.replace(**{name: 0.5 * getattr(rule, name)}) != rule
 
 
-def test_hyperparameters_make_the_rule_again():
-    for rule in ALL:
-        assert type(rule)(**hyperparameters(rule)) == rule
+def test_parameters_are_set_by_name_and_inside_parts():
+    rule = Muon(rest=AdamW())
+    assert rule.set_params(momentum=0.8, rest__beta_1=0.5) is rule
+    assert rule == Muon(0.8, rest=AdamW(beta_1=0.5))
+    assert rule.get_params()["rest__beta_1"] == 0.5
+    with pytest.raises(ValueError, match="Muon has no parameter 'speed'; it has momentum"):
+        rule.set_params(speed=1)
+    network = margin.MLPClassifier(solver=Adam())
+    assert network.set_params(solver__beta_1=0.7).solver == Adam(beta_1=0.7)
+    assert "solver=Adam(beta_1=0.7)" in repr(network)
+    copy = clone(network)
+    assert copy.solver == network.solver
+    assert copy.solver is not network.solver
+
+
+def test_rules_differ():
+    """No rule is another under a new name: steps from the same gradients."""
+    x, given = np.zeros((2, 2)) + 0.1, gradients((2, 2))
+    ends = [walk(kind(), x, given)[0] for kind in RULES.values()]
+    for (i, a), (j, b) in itertools.combinations(enumerate(ends), 2):
+        same = {"Momentum", "Nesterov"} == {ids[i], ids[j]}  # they differ in where the gradient is taken
+        assert np.allclose(a, b, rtol=1e-9, atol=0) == same, (ids[i], ids[j])

@@ -72,7 +72,7 @@ def test_triplet_loss():
     expected = [
         max(0, ((x - y) ** 2).sum() - ((x - z) ** 2).sum() + 0.5) for x, y, z in zip(*(t.numpy() for t in (a, p, n)))
     ]
-    np.testing.assert_allclose(triplet_loss(a, p, n, 0.5).numpy(), expected)
+    np.testing.assert_allclose(triplet_loss(a, p, n, 0.5, reduction="none").numpy(), expected)
 
 
 def test_views_repeat_with_the_seed_and_differ_from_each_other():

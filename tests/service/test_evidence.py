@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from margin.core.strict_json import strict_text
 from margin.notes import atlas
-from margin.service.evidence import Checked, Finding, select, strict_json, verify
+from margin.service.evidence import Checked, Finding, select, verify
 
 
 def test_a_name_that_is_both_means_the_area_and_a_path_the_row():
@@ -43,8 +44,8 @@ def test_json_is_strict():
     def refuse(constant):
         raise AssertionError(constant)
 
-    read = json.loads(strict_json(value), parse_constant=refuse)
-    assert read == {"a": "nan", "b": ["inf", "-inf", 0.5], "c": [1, 2], "d": [True, None, "{1}"]}
+    read = json.loads(strict_text(value), parse_constant=refuse)
+    assert read == {"a": None, "b": [None, None, 0.5], "c": [1, 2], "d": [True, None, [1]]}
 
 
 def test_what_is_told_of_a_row_is_short():

@@ -1,5 +1,6 @@
 """Every stored attribute is declared, what is declared is true of every model, and what breaks it is refused."""
 
+import contextlib
 import copy
 import json
 
@@ -15,9 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import margin
+from fuzz import corpus, mutations
 from margin import catalog
 from margin.core import invariants
 from margin.core.invariants import (
+    NO_COLUMNS,
     ArrayOf,
     Count,
     DictOf,
@@ -27,12 +30,17 @@ from margin.core.invariants import (
     NoneOnly,
     OneOf,
     Real,
+    Sometimes,
     StringOf,
     Violation,
 )
+from margin.core.invariants.form import COMMON
 from margin.core.parameters import attributes_of
 from margin.store import StoreError
+from margin.store.container import MAX_MODELS
 from margin.store.forms import form_of
+from margin.vision.features.columns import hog_columns
+from margin.vision.features.hog import hog
 
 
 def learned(model):
@@ -105,6 +113,7 @@ def changed(model, folder, change):
     manifest, arrays = json.loads(header["__metadata__"]["margin"]), load_arrays(content)
     arrays = {name: array.copy() for name, array in arrays.items()}
     change(manifest["root"], arrays)
+    del manifest["sha256"]  # as a file of an earlier version, so that what it holds is looked at
     path.write_bytes(save_arrays(arrays, metadata={"margin": json.dumps(manifest)}))
     return path
 
@@ -315,11 +324,11 @@ REFUSED = {
 def test_each_kind_of_declaration_refuses(name):
     stored, value, match = REFUSED[name]
     with pytest.raises(Violation, match=match):
-        Form({"a_": stored}).check({"a_": value})
+        Form({**NO_COLUMNS, "a_": stored}).check({"a_": value})
 
 
 def test_an_option_that_does_not_fit_leaves_no_sizes_behind():
-    form = Form({"a_": OneOf(ArrayOf("n", "k"), ArrayOf("k")), "b_": ArrayOf("n", "k")})
+    form = Form({**NO_COLUMNS, "a_": OneOf(ArrayOf("n", "k"), ArrayOf("k")), "b_": ArrayOf("n", "k")})
     form.check({"a_": np.ones(3), "b_": np.ones((2, 3))})
     with pytest.raises(Violation, match="k is 3 elsewhere"):
         form.check({"a_": np.ones(3), "b_": np.ones((3, 2))})
@@ -328,3 +337,74 @@ def test_an_option_that_does_not_fit_leaves_no_sizes_behind():
 def test_declarations_are_all_public():
     assert set(invariants.__all__) >= {"ArrayOf", "Form", "Stored", "Violation"}
     assert copy.copy(ArrayOf("n")) == ArrayOf("n")
+
+
+def estimator_nodes(node):
+    """Every estimator in a manifest."""
+    if isinstance(node, dict):
+        if node.get("!") == "estimator":
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for part in node:
+            yield from estimator_nodes(part)
+
+
+@pytest.mark.parametrize("name", corpus.names())
+def test_a_file_without_a_learned_attribute_is_refused(name, tmp_path):
+    """Each that its class always learns, of the model itself and of those inside; the others may be left out."""
+    list(corpus.write(tmp_path, [name]))
+    document = mutations.read(tmp_path / f"{name}.safetensors")
+    for i, node in enumerate(estimator_nodes(document.manifest["root"])):
+        form = form_of(catalog.registry()[node["class"]])
+        for attribute in node["learned"]:
+            left_out = document.copy()
+            del list(estimator_nodes(left_out.manifest["root"]))[i]["learned"][attribute]
+            (tmp_path / "f").write_bytes(left_out.bytes())
+            stored = {**COMMON, **form.attributes}.get(attribute)
+            if stored is None or isinstance(stored, Sometimes):
+                continue
+            with pytest.raises(StoreError):
+                margin.load(tmp_path / "f")
+
+
+def test_models_nested_without_end_are_refused_on_save_and_load(tmp_path, monkeypatch):
+    model = margin.GaussianNB().fit(*problem(IRIS))
+    for _ in range(MAX_MODELS - 1):
+        model = make_pipeline(model)
+    margin.load(margin.save(model, tmp_path / "f"))
+    with pytest.raises(StoreError, match="nested in 10 models"):
+        margin.save(make_pipeline(model), tmp_path / "g")
+    monkeypatch.setattr("margin.store.encoding.MAX_MODELS", 99)
+    margin.save(make_pipeline(model), tmp_path / "g")
+    with pytest.raises(StoreError, match="more than 10 models are nested"):
+        margin.load(tmp_path / "g")
+
+
+@pytest.mark.parametrize("name", ["hog", "image-filter", "visual-words"])
+def test_columns_that_no_image_gives_are_refused(name, tmp_path):
+    entry = catalog.entry(name)
+    model = build(entry).fit(problem(entry)[0])
+    for columns in (2**31, model.n_features_out_ + 1):
+        path = changed(model, tmp_path, lambda root, _, n=columns: root["learned"].update(n_features_out_=n))
+        with pytest.raises(StoreError, match="n_features_out_ must be what images of this shape give"):
+            margin.load(path)
+
+
+def test_hog_has_the_columns_it_should():
+    for h, w, cell, bins, block in [(17, 9, 4, 9, 2), (3, 20, 8, 5, 3), (12, 12, 1, 2, 30), (31, 8, 3, 7, 1)]:
+        assert hog(np.zeros((1, 2, h, w)), cell, bins, block).shape == (1, hog_columns(h, w, cell, bins, block))
+
+
+@pytest.mark.parametrize("name", corpus.names())
+def test_using_a_loaded_model_adds_nothing_to_it(name, tmp_path):
+    """So that predictions in several threads, the first ones too, never meet an object that another one changes."""
+    list(corpus.write(tmp_path, [name]))
+    model, (X, _) = margin.load(tmp_path / f"{name}.safetensors"), corpus.data_of(name)
+    parts = [model, *(value for value in model.get_params().values() if hasattr(value, "get_params"))]
+    before = [set(vars(part)) for part in parts]
+    for method in ("predict", "predict_proba", "transform", "score_samples", "encode", "kneighbors"):
+        if callable(getattr(model, method, None)):
+            with contextlib.suppress(ValueError):  # MAML labels only from a support set
+                getattr(model, method)(X)
+    assert [set(vars(part)) for part in parts] == before

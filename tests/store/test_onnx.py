@@ -1,12 +1,15 @@
 """Exported models say in onnxruntime what they say here; what ONNX cannot express is one sentence."""
 
+import contextlib
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import margin
+from fuzz import corpus
 from margin.store.onnx.export import MODELS, export_onnx
 from margin.store.onnx.graph import CannotExport
 
@@ -169,3 +172,57 @@ def test_what_cannot_be_expressed_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(CannotExport, match="onnx is not installed"):
         export_onnx(margin.Ridge().fit(X, X[:, 0]), tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("name", corpus.names())
+def test_every_model_is_exported_or_refused_in_a_sentence(name, tmp_path):
+    model, (X, y) = corpus.unfitted(name), corpus.data_of(name)
+    with warnings.catch_warnings(action="ignore"):
+        model.fit(X) if y is None else model.fit(X, y)
+    with contextlib.suppress(CannotExport):
+        export_onnx(model, tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("mark", [None, float("nan"), "", "NA", "null"])
+def test_missing_labels_need_no_word_of_ours(mark, tmp_path):
+    import onnx
+
+    known = table()
+    chosen = {"models": ["logistic-regression"], "folds": 2, "n_jobs": 1, "curve": False, "ensembles": False}
+    model = margin.compare(known, target="y", **chosen).best_
+    path = export_onnx(model, tmp_path / "m.onnx")
+    unseen = table(60, 5).drop(columns="y")
+    inputs = inputs_of(unseen)
+    absent = unseen["town"].isna().to_numpy()
+    inputs["town"] = np.where(absent[:, None], np.array([[mark]], dtype=object), inputs["town"])
+    assert absent.any()
+    same(path, model, unseen, inputs)
+    said = {given.name: given.doc_string for given in onnx.load(path).graph.input}
+    assert said["town"].startswith("A label; null, NaN, the empty string and these are missing: ?, NA, ")
+    assert said["size"] == "A number; NaN is missing."
+
+
+def test_columns_chosen_by_name_or_by_slices_and_masks(tmp_path):
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    X = rows()
+    parts = [("a", StandardScaler(), slice(2, 4)), ("b", MinMaxScaler(), [True, False, False, True])]
+    model = make_pipeline(ColumnTransformer(parts), margin.Ridge()).fit(X, X[:, 0])
+    same(export_onnx(model, tmp_path / "m.onnx"), model, X, {"X": X})
+    named = ColumnTransformer([("a", StandardScaler(), ["u", "w"])])
+    model = make_pipeline(named, margin.Ridge()).fit(pd.DataFrame(X, columns=list("uvwx")), X[:, 0])
+    with pytest.raises(CannotExport, match="chooses columns by name is exported only behind a ColumnReader"):
+        export_onnx(model, tmp_path / "n.onnx")
+
+
+def test_a_bounded_regression_of_a_table(tmp_path):
+    """What a comparison leaves for a regression, stored, read and exported."""
+    known = table().drop(columns="y").assign(price=lambda frame: 3 * frame["size"].fillna(0.0) + 1000)
+    chosen = {"models": ["linear-regression"], "folds": 2, "n_jobs": 1, "curve": False, "ensembles": False}
+    model = margin.compare(known, target="price", **chosen).best_
+    assert type(model).__name__ == "BoundedPipeline"
+    again = margin.load(margin.save(model, tmp_path / "f"))
+    unseen = table(60, 5).drop(columns="y")
+    same(export_onnx(again, tmp_path / "m.onnx"), model, unseen, inputs_of(unseen))

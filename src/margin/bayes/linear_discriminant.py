@@ -22,6 +22,7 @@ from margin.core.number_range import finite_values, in_safe_units, require_squar
 from margin.core.parameters import attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.refusals import Unsupported
+from margin.foundations.linalg import svd
 from margin.foundations.linalg.minimum_norm import DEPENDENT, minimum_norm_from_gram
 
 __all__ = ["Directions", "LinearDiscriminantAnalysis", "directions_by_eigenvalues", "directions_by_svd"]
@@ -46,9 +47,9 @@ def directions_by_svd(R: np.ndarray, n: float, spread: np.ndarray, tol: float) -
     """
     _, scale = in_safe_units(lambda part: (np.zeros(part.shape[1]), np.sqrt((part**2).sum(axis=0) / n)), R)
     scale[scale == 0] = 1.0
-    _, singular, Vt = np.linalg.svd(R / scale / np.sqrt(n), full_matrices=False)
+    _, singular, V = svd(R / scale / np.sqrt(n))
     rank = int((singular > tol).sum())
-    whitener = (Vt[:rank] / scale).T / singular[:rank]  # (d, rank): covariance one
+    whitener = (V.T[:rank] / scale).T / singular[:rank]  # (d, rank): covariance one
     _, ratios, Wt = np.linalg.svd(spread @ whitener, full_matrices=False)
     kept = int((ratios > tol * ratios[0]).sum()) if len(ratios) else 0
     return Directions(_signed(whitener @ Wt[:kept].T), ratios[:kept] ** 2)

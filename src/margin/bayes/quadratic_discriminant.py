@@ -17,6 +17,7 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.number_range import finite_values, require_squares
 from margin.core.parameters import attribute, parameter
 from margin.core.refusals import Unsupported
+from margin.foundations.linalg import eigh, svd
 
 __all__ = ["QuadraticDiscriminantAnalysis", "normal_log_density"]
 
@@ -131,13 +132,13 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         factor = centered_factor(rows, np.zeros(n, dtype=np.intp), mean[None], weights)
         padded = np.zeros((d, d))
         padded[: len(factor)] = factor
-        _, singular, Vt = np.linalg.svd(padded)
-        return Vt.T, singular / np.sqrt(n if weights is None else weights.sum())
+        _, singular, V = svd(padded)
+        return V, singular / np.sqrt(n if weights is None else weights.sum())
 
     def _axes_by_eigenvalues(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         require_squares(self._name, "X", rows)
         covariance = class_covariance(self._name, rows, self.shrinkage, weights, self.covariance_estimator)
-        values, vectors = np.linalg.eigh(covariance)
+        values, vectors = eigh(covariance)
         return vectors[:, ::-1], np.sqrt(np.maximum(values[::-1], 0.0))
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:

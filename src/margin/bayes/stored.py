@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import ArrayOf, Form, ListOf, Sizes, Stored, Violation
+from margin.core.invariants import ArrayOf, Form, ListOf, Sizes, Stored, Violation, sometimes
 
 __all__ = ["FORMS"]
 
@@ -41,12 +41,12 @@ FORMS: Mapping[str, Form] = {
             **CLASSES,
             "means_": ArrayOf("n_classes", "n_features"),
             "priors_": ArrayOf("n_classes", low=0),
-            "xbar_": ArrayOf("n_features"),
-            "scalings_": ArrayOf("n_features", None),
-            "explained_variance_ratio_": ArrayOf(None, finite=False),
+            "xbar_": sometimes(ArrayOf("n_features")),
+            "scalings_": sometimes(ArrayOf("n_features", None)),
+            "explained_variance_ratio_": sometimes(ArrayOf(None, finite=False)),
             "coef_": ArrayOf("n_rows", "n_features"),
             "intercept_": ArrayOf("n_rows"),
-            "covariance_": ArrayOf("n_features", "n_features"),
+            "covariance_": sometimes(ArrayOf("n_features", "n_features")),
         }
     ),
     "QuadraticDiscriminantAnalysis": Form(
@@ -56,7 +56,7 @@ FORMS: Mapping[str, Form] = {
             "priors_": ArrayOf("n_classes", low=0),
             "rotations_": ArrayOf("n_classes", "n_features", "n_axes"),
             "scalings_": ArrayOf("n_classes", "n_axes"),
-            "covariance_": ListOf(ArrayOf("n_features", "n_features"), "n_classes"),
+            "covariance_": sometimes(ListOf(ArrayOf("n_features", "n_features"), "n_classes")),
         }
     ),
 }

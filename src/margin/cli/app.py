@@ -30,11 +30,25 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 (its callback acts)
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
+    max_unpacked: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GB",
+            min=0.0,
+            help="How large a packed file (.gz .bz2 .xz .zip .xlsx, a picture) may become in memory; by default 250 "
+            "times its size, in any case 0.256, at most 4.",
+        ),
+    ] = None,
 ) -> None:
     """Machine-learning methods under one roof: train, compare, and check what the notes say by running it."""
+    if max_unpacked is not None:
+        from margin.data.unpacking import allow_unpacking
+
+        context.with_resource(allow_unpacking(int(max_unpacked * 10**9)))
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from margin.cli.output import FAILED, log, print_json, print_table, reported, result
+from margin.core.strict_json import strict_text
 
 if TYPE_CHECKING:
     from margin.service.evidence import Checked, Finding
@@ -70,13 +71,13 @@ def verify(
         checked: list[Checked] = []
         for item in (item for one in range(seed, seed + seeds) for item in evidence.verify(rows, one)):
             if as_json:  # one array over the whole output, one row on each line, as it comes
-                sys.stdout.write(("[" if not checked else ",\n") + evidence.strict_json(item.as_dict()))
+                sys.stdout.write(("[" if not checked else ",\n") + strict_text(item.as_dict()))
                 sys.stdout.flush()
             else:
                 _print_verdict(item, brief)
             checked.append(item)
     if out is not None:
-        out.write_text(evidence.strict_json([item.as_dict() for item in checked], indent=1))
+        out.write_text(strict_text([item.as_dict() for item in checked], indent=1))
     if as_json:
         sys.stdout.write("]\n" if checked else "[]\n")
     else:
@@ -158,7 +159,7 @@ def run(
 ) -> None:
     """Run an experiment and write its figure."""
     from margin.notes import experiments
-    from margin.service.evidence import run_experiment, strict_json
+    from margin.service.evidence import run_experiment
 
     with reported():
         if name is None:
@@ -178,7 +179,7 @@ def run(
         result().print(
             f"{outcome.title}\n[{style}]{outcome.verdict}[/{style}] in {outcome.seconds:.1f} s", highlight=False
         )
-        result().print(f"measured {strict_json(outcome.measured)}", markup=False, highlight=False)
+        result().print(f"measured {strict_text(outcome.measured)}", markup=False, highlight=False)
         for file in outcome.files:
             result().print(file, highlight=False, soft_wrap=True)
     if outcome.verdict == "fails":

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from margin.cli.output import reported
-from margin.cli.tables import Json, Out, Trained, write_columns
+from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_columns
 
 __all__ = ["register"]
 
@@ -29,9 +29,12 @@ def forecast(
     ] = None,
     out: Out = None,
     as_json: Json = False,
+    for_spreadsheet: Spreadsheet = False,
 ) -> None:
     """Forecast the next values of the series a forecaster was trained on; CSV on stdout."""
     from margin.service import forecasting
 
     with reported():
-        write_columns(forecasting.forecast(run, data, horizon=horizon, coverage=coverage), out, as_json)
+        write_columns(
+            forecasting.forecast(run, data, horizon=horizon, coverage=coverage), out, as_json, for_spreadsheet
+        )

@@ -122,10 +122,14 @@ def parameters_as_table(parameters: list[dict[str, Any]]) -> Table:
 def _print_row(row: dict[str, Any]) -> None:
     console = result()
     console.print(f"[bold]{row['id']}[/bold]  {row['title']}", highlight=False)
-    for name in ("where", "statement", "equation", "numbers", "erratum", "code", "experiment", "verdict", "measured"):
-        if name in row:
-            value = "; ".join(row[name]) if isinstance(row[name], tuple | list) else row[name]
-            console.print(f"  {name}: {value}", markup=False, highlight=False, soft_wrap=True)
+    if row["as_run"] and not row["used_by"]:
+        row = {**row, "used_by": "commands and public functions only"}
+    shown = ("where", "statement", "equation", "numbers", "erratum", "as_written", "as_run", "used_by", "experiment")
+    for name in (*shown, "verdict", "measured"):
+        value = "; ".join(row[name]) if isinstance(row.get(name), tuple | list) else row.get(name)
+        if value:
+            line = f"  {name.replace('_', ' ')}: {value}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_run(run: dict[str, Any]) -> None:

@@ -78,6 +78,8 @@ def reported() -> Iterator[None]:
         raise  # whoever read our output has seen enough (`margin predict ... | head`); the framework ends quietly
     except OSError as problem:
         _end(_of_the_system(problem), FAILED)
+    except MemoryError as problem:
+        _end(f"there is not enough memory{f' ({problem})' if str(problem) else ''}.", FAILED)
     except (ValueError, FloatingPointError) as problem:
         _end(str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__, FAILED)
     except KeyboardInterrupt:

@@ -19,7 +19,8 @@ def render() -> str:
     """The whole reference as Markdown."""
     root: Any = typer.main.get_command(app)
     context = root.context_class(root, info_name="margin")
-    parts = ["# Command line\n", f"{root.help}\n"]
+    parts = ["# Command line\n", f"{root.help}\n", "`margin [options] COMMAND`\n"]
+    parts += ["| | |", "| --- | --- |", *(_line(p) for p in root.params if not p.name.endswith("_completion")), ""]
     for name in root.list_commands(context):
         command = root.get_command(context, name)
         arguments = " ".join(_argument(p) for p in command.params if p.param_type_name == "argument")

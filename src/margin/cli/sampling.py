@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from margin.cli.output import log, print_json, reported
-from margin.cli.tables import Json, Out, Trained, write_columns
+from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_columns
 
 __all__ = ["register"]
 
@@ -35,6 +35,7 @@ def sample(
     ] = None,
     out: Out = None,
     as_json: Json = False,
+    for_spreadsheet: Spreadsheet = False,
 ) -> None:
     """Draw from a trained generative model: rows as CSV on stdout, or text as it is drawn."""
     from margin.service import prediction
@@ -48,7 +49,7 @@ def sample(
         if given or writes(prediction.open_model(run)[0]):
             _write_texts(run, n or 1, seed, given, out, as_json)
             return
-        write_columns(prediction.sample(run, n or 10, seed), out, as_json)
+        write_columns(prediction.sample(run, n or 10, seed), out, as_json, for_spreadsheet)
 
 
 def _write_texts(run: str, n: int, seed: int, options: dict[str, Any], out: Path | None, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from margin.cli.arguments import DATA
 from margin.cli.completion import data_names, model_names
 from margin.cli.models import parameters_as_table
 from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
-from margin.cli.tables import Json, Out, Trained, write_columns
+from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_columns
 
 __all__ = ["register"]
 
@@ -108,6 +108,7 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
     out: Out = None,
     as_json: Json = False,
+    for_spreadsheet: Spreadsheet = False,
 ) -> None:
     """Predict every row of a file or named set; CSV on stdout.
 
@@ -118,17 +119,19 @@ def predict(
 
     with reported():
         if detecting.detects(run):
-            print_json(detecting.detect(run, data, *detecting.folder_for(out, proba, as_json)))
+            print_json(detecting.detect(run, data, *detecting.folder_for(out, proba, as_json or for_spreadsheet)))
             return
-        write_columns(prediction.predict(run, data, proba=proba), out, as_json)
+        write_columns(prediction.predict(run, data, proba=proba), out, as_json, for_spreadsheet)
 
 
-def transform(run: Trained, data: Data, out: Out = None, as_json: Json = False) -> None:
+def transform(
+    run: Trained, data: Data, out: Out = None, as_json: Json = False, for_spreadsheet: Spreadsheet = False
+) -> None:
     """Transform every row of a file or named set with a trained reducer; CSV on stdout."""
     from margin.service import prediction
 
     with reported():
-        write_columns(prediction.transform(run, data), out, as_json)
+        write_columns(prediction.transform(run, data), out, as_json, for_spreadsheet)
 
 
 def score(run: Trained, data: Data, target: Target = None, as_json: Json = False) -> None:

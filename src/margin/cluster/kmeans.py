@@ -255,6 +255,11 @@ class _KMeansRestarts:
             rows, columns = len(state["partition"]["labels"]), state["partition"]["centers"].shape[1]
             if (rows, columns) != self.X.shape:
                 raise ValueError(f"KMeans: state belongs to X of shape {(rows, columns)}; got {self.X.shape}.")
+        for name in ("partition", "best"):
+            if state[name] is not None and len(state[name]["centers"]) != self.model.n_clusters:
+                raise ValueError(
+                    f"KMeans: state belongs to {len(state[name]['centers'])} clusters; got {self.model.n_clusters}."
+                )
         self.rng = generator_from_state(state["rng"])
         self.run, self.iteration, self.settled = int(state["run"]), int(state["iteration"]), bool(state["settled"])
         self.unchanged = bool(state["unchanged"])

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from margin.cluster import small_tables
+from margin.core.restoring import restored, restored_indices
 from margin.core.threads import blas_threads
 
 __all__ = ["Partition", "distances_to", "labels_and_inertia", "labels_for", "mean_variance"]
@@ -91,8 +92,15 @@ class Partition:
         return arrays | {"iteration": self.iteration, "inertia": self.inertia}
 
     def restore(self, state: dict[str, Any]) -> Partition:
-        for name in ARRAYS:
-            setattr(self, name, np.array(state[name]))
+        k, (n, p) = len(state["centers"]), self.X.shape
+        shapes = {"centers": (k, p), "upper": (n,), "lower": (n,), "sums": (k, p), "totals": (k,)}
+        for name, shape in shapes.items():
+            setattr(self, name, restored(state, name, np.empty(shape, dtype=state[name].dtype)))
+        if any(state[name].dtype not in (self.X.dtype, np.float64) for name in shapes):
+            raise ValueError("the state belongs to another fit or is damaged: its arrays are not of real numbers.")
+        self.labels = restored(state, "labels", np.empty(n, dtype=np.int32))
+        restored_indices(self.labels.astype(np.int64), "labels", k)
+        self.counts = restored_indices(state["counts"], "counts", n + 1, count=k)
         self.iteration, self.inertia = int(state["iteration"]), float(state["inertia"])
         self._choose_loops(len(self.centers))
         return self

@@ -48,6 +48,9 @@ class Estimator(Declared, BaseEstimator):
     def _check_parameters(self) -> None:
         check_parameters(self)
 
+    def _complete(self) -> None:
+        """Make what a file does not hold, so that using a loaded model, in several threads too, adds nothing to it."""
+
 
 class Loop(Protocol):
     """What an iterative fit is in the middle of: able to say everything needed to continue exactly."""

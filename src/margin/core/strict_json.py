@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
-__all__ = ["strict"]
+__all__ = ["strict", "strict_text"]
 
 
 def strict(value: Any) -> Any:
@@ -23,3 +24,12 @@ def strict(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, str | int) or value is None else str(value)
+
+
+def strict_text(value: Any, indent: int | None = None) -> str:
+    """:func:`strict` as text: the one way in which results, boards and verdicts are written.
+
+    >>> strict_text({"measured": float("inf")})
+    '{"measured": null}'
+    """
+    return json.dumps(strict(value), indent=indent, allow_nan=False)

@@ -24,12 +24,15 @@ CORNERS = ("xmin", "ymin", "xmax", "ymax")
 
 def read_voc(path: str | os.PathLike[str], *, difficult: bool = False) -> Boxes:
     """Boxes of one image with class names as labels; objects marked difficult only if asked for."""
-    text = Path(path).read_text(encoding="utf-8")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"read_voc: {os.fspath(path)} is not a text in UTF-8: {error}.") from None
     if "<!ENTITY" in text:
         raise ValueError(f"read_voc: {os.fspath(path)} must not define entities.")
     try:
         root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # LookupError: an encoding that is not known
         raise ValueError(f"read_voc: {os.fspath(path)} is no XML: {error}.") from None
     corners, labels = [], []
     for item in root.iter("object"):
@@ -39,7 +42,10 @@ def read_voc(path: str | os.PathLike[str], *, difficult: bool = False) -> Boxes:
         numbers = [None if frame is None else frame.findtext(corner) for corner in CORNERS]
         if name is None or None in numbers:
             raise ValueError(f"read_voc: every object of {os.fspath(path)} must have a name and the corners of a box.")
-        left, top, right, bottom = (float(number) for number in numbers if number is not None)
+        try:
+            left, top, right, bottom = (float(number) for number in numbers if number is not None)
+        except ValueError as error:
+            raise ValueError(f"read_voc: the corners of a box in {os.fspath(path)} must be numbers: {error}.") from None
         corners.append([left - 1, top - 1, right, bottom])
         labels.append(name.strip())
     return Boxes(corners, np.array(labels, dtype=str))

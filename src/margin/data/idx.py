@@ -6,14 +6,14 @@ Bytes 0 and 1 are zero, byte 2 tells the type of the values, byte 3 the number o
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
+
+from margin.data.unpacking import BROKEN, gunzip
 
 __all__ = ["read_idx"]
 
@@ -26,9 +26,11 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
         try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as problem:
+            data = gunzip(data)
+        except BROKEN as problem:
             raise ValueError(f"{path}: is not a complete gzip file ({problem}).") from None
+        except ValueError as problem:
+            raise ValueError(f"{path}: {problem}.") from None
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _TYPES or data[3] == 0:
         raise ValueError(f"{path}: is not an IDX file; it begins with {data[:4].hex(' ') or 'nothing'}.")
     kind, n_dimensions = np.dtype(_TYPES[data[2]]), data[3]

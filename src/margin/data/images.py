@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 from margin.data.dataset import Dataset
+from margin.data.unpacking import check_picture
 
 __all__ = ["MODES", "decode_picture", "read_image", "read_image_folder"]
 
@@ -32,9 +34,13 @@ def decode_picture(path: str | os.PathLike[str], size: tuple[int, int] | None, c
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as opened:
-            picture = opened.convert(MODES[color])
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as problem:
+        with warnings.catch_warnings():
+            # Of large pictures Pillow only warns; what one may take is decided here.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(path) as opened:
+                check_picture(*opened.size, len(MODES[color]), os.path.getsize(path))
+                picture = opened.convert(MODES[color])
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as problem:
         if isinstance(problem, FileNotFoundError):
             raise FileNotFoundError(f"{path}: there is no such file.") from None
         raise ValueError(f"{path}: cannot be read as a picture ({str(problem).rstrip('.')}).") from None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import zipfile
-import zlib
 from pathlib import PurePosixPath
+
+from margin.data.unpacking import BROKEN, Allowance, unpack
 
 __all__ = ["PACKED", "packing_of", "unpacked"]
 
 #: How a file was packed, by its suffix.
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
 _BEGINNINGS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
-_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 _SPREADSHEET = "[Content_Types].xml"  # every workbook, which is a zip archive, has it
 
 
@@ -25,17 +22,18 @@ def packing_of(data: bytes) -> str:
     return "" if found == "zip" and _is_spreadsheet(data) else found
 
 
-def unpacked(data: bytes, kind: str) -> tuple[bytes, str]:
+def unpacked(data: bytes, kind: str, allowance: Allowance) -> tuple[bytes, str]:
     """What is packed as ``kind`` in ``data``, and the suffix of its name where an archive tells it."""
     try:
         if kind != "zip":
-            return _UNPACK[kind](data), ""
+            return unpack(data, kind, allowance), ""
         archive = zipfile.ZipFile(io.BytesIO(data))
         member = _only_member(archive)
-        return archive.read(member), PurePosixPath(member.filename).suffix.lower()
-    except _BROKEN as problem:
+        with archive.open(member) as file:
+            return allowance.read(file), PurePosixPath(member.filename).suffix.lower()
+    except (*BROKEN, zipfile.BadZipFile, KeyError) as problem:
         raise ValueError(f"is not a complete {kind} file ({problem})") from None
-    except NotImplementedError:
+    except (NotImplementedError, RuntimeError):
         raise ValueError("the archive is packed in a way that is not known here; unpack it") from None
 
 
@@ -51,24 +49,14 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     return members[0]
 
 
-def _of_bzip2(data: bytes) -> bytes:
-    try:
-        return bz2.decompress(data)
-    except ValueError as problem:  # where the others raise EOFError
-        raise EOFError(str(problem)) from None
-
-
-_UNPACK = {"gzip": gzip.decompress, "bzip2": _of_bzip2, "xz": lzma.decompress}
-
-
 def _is_content(name: str) -> bool:
     """Not what macOS adds about a file, nor a hidden file."""
     path = PurePosixPath(name)
-    return path.parts[0] != "__MACOSX" and not path.name.startswith(".")
+    return bool(path.name) and path.parts[0] != "__MACOSX" and not path.name.startswith(".")
 
 
 def _is_spreadsheet(data: bytes) -> bool:
     try:
         return _SPREADSHEET in zipfile.ZipFile(io.BytesIO(data)).namelist()
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from margin.data.columnar import from_arrow, from_pandas, read_columnar
@@ -13,6 +14,7 @@ from margin.data.json_records import looks_like_json, read_json
 from margin.data.packed import PACKED, packing_of, unpacked
 from margin.data.spreadsheet import read_spreadsheet
 from margin.data.table import Table
+from margin.data.unpacking import Allowance, allow_unpacking
 
 __all__ = ["from_arrow", "from_pandas", "read"]
 
@@ -34,21 +36,29 @@ _FOREIGN = {
 _MARKUP = (b"<!doctype html", b"<html", b"<?xml")
 
 
-def read(path: str | os.PathLike[str], *, header: bool | None = None, names: Sequence[str] | None = None) -> Table:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    header: bool | None = None,
+    names: Sequence[str] | None = None,
+    max_unpacked: int | None = None,
+) -> Table:
     """The table in a file: delimited text, .jsonl .ndjson .json, .xlsx, .parquet .pq (also a folder), .arrow .feather.
 
     A file may be packed as .gz, .bz2, .xz or, alone, as .zip; ``-`` is the standard input. A file whose suffix says
     nothing is known by its content. Encoding, delimiter and quotes of text files are found out; so is the header line,
     unless ``header`` says whether there is one. Without a header the columns are called ``column_1``, ``column_2``, ...
-    ``names`` replaces all names. What was guessed is in the table's ``remarks`` and ``notes``; every problem is one
-    sentence that begins with the path.
+    ``names`` replaces all names. ``max_unpacked`` is how many bytes a packed file may become; by default 250 times its
+    own, in any case 256 MB, and at most 4 GB. What was guessed is in the table's ``remarks`` and ``notes``; every
+    problem is one sentence that begins with the path.
     """
     where = "standard input" if str(path) == "-" else str(path)
     try:
-        if str(path) == "-":
-            table = _read_bytes(sys.stdin.buffer.read(), "", header)
-        else:
-            table = _read_path(Path(path), header)
+        with nullcontext() if max_unpacked is None else allow_unpacking(max_unpacked):
+            if str(path) == "-":
+                table = _read_bytes(sys.stdin.buffer.read(), "", header)
+            else:
+                table = _read_path(Path(path), header)
         return table if names is None else _renamed(table, names)
     except (ValueError, RecursionError) as problem:
         # Whatever went wrong below, the error names the file.
@@ -87,15 +97,18 @@ def _like(path: Path) -> str:
     return f", such as {example}" if example else ""
 
 
-def _read_bytes(data: bytes, suffix: str, header: bool | None, packed: str = "") -> Table:
+def _read_bytes(
+    data: bytes, suffix: str, header: bool | None, packed: str = "", allowance: Allowance | None = None
+) -> Table:
     """The table in ``data``; the content says what it is, and how it is packed, where the suffix does not."""
+    allowance = allowance or Allowance(len(data))
     packed = packed or ("" if suffix in _EXCEL else packing_of(data))
     if packed:
-        data, inner = unpacked(data, packed)
+        data, inner = unpacked(data, packed, allowance)
         _refuse_foreign(inner)
-        return _read_bytes(data, inner or suffix, header)
+        return _read_bytes(data, inner or suffix, header, allowance=allowance)
     if suffix in _EXCEL or data[:4] == b"PK\x03\x04":
-        return read_spreadsheet(data, header)
+        return read_spreadsheet(data, header, allowance)
     if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
         return read_columnar(data, "Parquet" if data[:4] == b"PAR1" else "Arrow")
     if data.lstrip()[:20].lower().startswith(_MARKUP):

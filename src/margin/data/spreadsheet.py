@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 
 from margin.data.delimited import unique_names
 from margin.data.table import Table
+from margin.data.unpacking import BROKEN, Allowance
 from margin.data.values import column_of_values
 
 __all__ = ["read_spreadsheet"]
@@ -24,14 +26,44 @@ _DATE_FORMATS = {*range(14, 23), *range(45, 48)}
 _DATE_LETTERS = re.compile(r"[dmyhs]", re.IGNORECASE)
 _NO_LETTERS = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _ERRORS = ("#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
+#: What a damaged archive, or XML that is not a workbook's, makes of reading it.
+_UNREADABLE = (
+    *BROKEN,
+    zipfile.BadZipFile,
+    ElementTree.ParseError,
+    LookupError,  # a part that is missing, and an encoding that is not known
+    ValueError,
+    OverflowError,
+    RuntimeError,  # locked with a password; packed in a way that is not known
+    struct.error,
+)
+_MOST_COLUMNS = 16_384  # of a sheet, as its own program has it
+_CELL = 8  # bytes of an empty one
 
 
-def read_spreadsheet(data: bytes, header: bool | None = None) -> Table:
-    """The table in the first sheet: empty rows and columns around it, and title lines above it, are skipped."""
+class _Parts:
+    """The parts of a workbook by name, read within a allowance."""
+
+    def __init__(self, archive: zipfile.ZipFile, allowance: Allowance):
+        self.names, self.allowance, self._archive = set(archive.namelist()), allowance, archive
+
+    def read(self, name: str) -> bytes:
+        with self._archive.open(name) as file:
+            return self.allowance.read(file)
+
+    def open(self, name: str) -> Any:
+        return self.allowance.watch(self._archive.open(name))
+
+
+def read_spreadsheet(data: bytes, header: bool | None = None, allowance: Allowance | None = None) -> Table:
+    """The table in the first sheet: empty rows and columns around it, and title lines above it, are skipped.
+
+    ``allowance`` is what its parts may become together.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            sheet, rows, others = _first_sheet(archive)
-    except (zipfile.BadZipFile, KeyError, ElementTree.ParseError, ValueError, IndexError) as problem:
+            sheet, rows, others = _first_sheet(_Parts(archive, allowance or Allowance(len(data))))
+    except _UNREADABLE as problem:
         text = " ".join(str(problem).split()).rstrip(".")
         raise ValueError(f"is not a readable .xlsx workbook ({text})") from None
     rows = [row for row in rows if any(cell is not None for cell in row)]
@@ -81,7 +113,7 @@ def _named(
     return [name if known else None for name, known in zip(unique, given)], rows[1:], remarks
 
 
-def _first_sheet(archive: zipfile.ZipFile) -> tuple[str, list[list[Any]], int]:
+def _first_sheet(archive: _Parts) -> tuple[str, list[list[Any]], int]:
     workbook = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     sheets = workbook.findall(f"{_MAIN}sheets/{_MAIN}sheet")
     relations = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
@@ -90,21 +122,25 @@ def _first_sheet(archive: zipfile.ZipFile) -> tuple[str, list[list[Any]], int]:
     properties = workbook.find(f"{_MAIN}workbookPr")
     since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
     strings, dates = _shared_strings(archive), _date_styles(archive)
-    with archive.open(path if path.startswith("xl/") else f"xl/{path}") as file:
-        rows = list(_rows(file, strings, dates, datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)))
+    file = archive.open(path if path.startswith("xl/") else f"xl/{path}")
+    epoch = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
+    rows = []
+    for row in _rows(file, strings, dates, epoch):
+        archive.allowance.spend(_CELL * len(row))  # one cell far to the right makes a long row
+        rows.append(row)
     return str(sheets[0].get("name")), rows, len(sheets) - 1
 
 
-def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
-    if "xl/sharedStrings.xml" not in archive.namelist():
+def _shared_strings(archive: _Parts) -> list[str]:
+    if "xl/sharedStrings.xml" not in archive.names:
         return []
     root = ElementTree.fromstring(archive.read("xl/sharedStrings.xml"))
     return ["".join(text.text or "" for text in item.iter(f"{_MAIN}t")) for item in root.findall(f"{_MAIN}si")]
 
 
-def _date_styles(archive: zipfile.ZipFile) -> set[int]:
+def _date_styles(archive: _Parts) -> set[int]:
     """Numbers of the cell styles whose format shows a date."""
-    if "xl/styles.xml" not in archive.namelist():
+    if "xl/styles.xml" not in archive.names:
         return set()
     root = ElementTree.fromstring(archive.read("xl/styles.xml"))
     own = {
@@ -137,6 +173,8 @@ def _column(reference: str, following: int) -> int:
     position = 0
     for letter in letters.group():
         position = 26 * position + ord(letter) - 64
+    if position > _MOST_COLUMNS:
+        raise ValueError(f"the cell {reference} is beyond the last column that a sheet has")
     return max(position - 1, following)
 
 
@@ -158,5 +196,8 @@ def _value(cell: Any, strings: list[str], dates: set[int], epoch: datetime) -> A
         return text.strip() or None
     number = float(text)
     if int(cell.get("s", 0)) in dates:
-        return epoch + timedelta(seconds=round(number * 86400, 3))
+        try:
+            return epoch + timedelta(seconds=round(number * 86400, 3))
+        except (OverflowError, ValueError):
+            raise ValueError(f"the cell {cell.get('r', '')} shows a date, and {text[:30]} is none") from None
     return number

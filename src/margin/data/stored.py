@@ -7,14 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import ArrayOf, Count, DictOf, Form, ListOf, OneOf, Real, Sizes, Stored, StringOf, Violation
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    DictOf,
+    Form,
+    ListOf,
+    OneOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    Violation,
+    sometimes,
+)
 from margin.data.coercion import SPELLINGS
 from margin.data.date_parts import PARTS
 from margin.data.kinds import KINDS
 
 __all__ = ["FORMS"]
 
-OUTPUT: dict[str, Stored] = {"_sklearn_output_config": DictOf(StringOf(), StringOf())}
+OUTPUT: dict[str, Stored] = {"_sklearn_output_config": sometimes(DictOf(StringOf(), StringOf()))}
 
 
 def _kinds_are_known(model: Mapping[str, Any], _: Sizes) -> None:

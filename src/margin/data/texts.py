@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from pathlib import Path
 
 from margin.data.dialect import decode
+from margin.data.unpacking import BROKEN, gunzip
 
 __all__ = ["read_lines", "read_text"]
 
@@ -22,9 +21,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
     data = path.read_bytes()
     try:
         if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+            data = gunzip(data)
         text = decode(data)
-    except (OSError, EOFError, zlib.error, ValueError) as problem:
+    except (*BROKEN, ValueError) as problem:
         raise ValueError(f"{path}: cannot be read as text ({problem}).") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -26,12 +26,15 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.autoencoder_network import AutoencoderNetwork
 from margin.generative.sparsity import l1_activity, mean_activity_kl
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
+from margin.neural.losses.regression import squared_error
+from margin.neural.parts import described
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
-from margin.neural.training.optimizers import OPTIMIZERS
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 
 __all__ = ["Autoencoder", "corrupt", "reconstruction_loss"]
 
@@ -60,7 +63,7 @@ def reconstruction_loss(
     """Squared error of each row, plus the weighted penalty of its code; the batch holds inputs and what to restore."""
     seen, clean = batch
     code, restored = module(corrupt(seen, *corruption, noise))
-    error = (restored - clean).square().sum(dim=-1)
+    error = squared_error(restored, clean).sum(dim=-1)
     if sparsity is None:
         return {"loss": error}
     penalty = l1_activity(code) if sparsity == "l1" else mean_activity_kl(code, target).expand(len(error))
@@ -90,8 +93,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
         "Units (channels with image_shape) of each hidden layer of the encoder; the decoder has them in reverse.",
     )
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
-    code_activation: str = parameter("identity", Choice(*ACTIVATIONS), "Function of the units of the code.")
+    activation: str | Activation = parameter("relu", ACTIVATION, "Activation function of the hidden units.")
+    code_activation: str | Activation = parameter("identity", ACTIVATION, "Function of the units of the code.")
     out_activation: str = parameter(
         "identity", Choice("identity", "logistic"), "Function of the output; 'logistic' takes entries in [0, 1]."
     )
@@ -127,13 +130,13 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     standardize: bool = parameter(
         True, Flag(), "Whether columns are brought to mean 0 and deviation 1 for the encoder and a linear output."
     )
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "adam",
-        Choice(*OPTIMIZERS, "lbfgs"),
+        solvers(*OPTIMIZERS, "lbfgs"),
         "Optimizer. 'lbfgs' takes all rows at once and line searches; for small networks and rows without noise.",
     )
     alpha: float = default(0.0)
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = default(2e-3)
     batch_size: int | str = default(64)
     max_iter: int = default(100)
@@ -224,8 +227,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
             "n_features": n_features,
             "n_components": int(self.n_components),
             "hidden": layer_sizes(self.hidden_layer_sizes),
-            "activation": self.activation,
-            "code_activation": self.code_activation,
+            "activation": described("Autoencoder: activation", self.activation, ACTIVATIONS),
+            "code_activation": described("Autoencoder: code_activation", self.code_activation, ACTIVATIONS),
             "out_activation": self.out_activation,
             "image_shape": None if self.image_shape is None else [int(size) for size in self.image_shape],
             "n_active": None if self.n_active is None else int(self.n_active),
@@ -233,7 +236,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.sparsity == "kl" and self.code_activation not in IN_UNIT_INTERVAL:
+        code_activation = described("Autoencoder: code_activation", self.code_activation, ACTIVATIONS)
+        if self.sparsity == "kl" and code_activation not in IN_UNIT_INTERVAL:
             raise ValueError(
                 "Autoencoder: code_activation must be 'logistic' with sparsity 'kl', a divergence between means in "
                 f"(0, 1); got {self.code_activation!r}."

@@ -10,7 +10,9 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn import functional
+
+from margin.neural.activations.fused import fused_logsumexp
+from margin.neural.losses.fused import fused_bce_with_logits
 
 __all__ = [
     "bernoulli_log_likelihood",
@@ -51,7 +53,7 @@ def gaussian_log_likelihood(x: Tensor, mean: Tensor, log_variance: Tensor) -> Te
 
 def bernoulli_log_likelihood(x: Tensor, logits: Tensor) -> Tensor:
     r""":math:`\sum_j x_j \log p_j + (1 - x_j)\log(1 - p_j)` with :math:`p = 1/(1 + e^{-\mathrm{logits}})`."""
-    return -functional.binary_cross_entropy_with_logits(logits, x, reduction="none").sum(dim=-1)
+    return -fused_bce_with_logits(logits, x, reduction="none").sum(dim=-1)
 
 
 def log_prior_over_posterior(z: Tensor, noise: Tensor, log_variance: Tensor) -> Tensor:
@@ -67,4 +69,4 @@ def importance_bound(log_weights: Tensor) -> Tensor:
     One draw gives an estimate of the evidence lower bound; in expectation :math:`L_K` grows with :math:`K` towards
     :math:`\log p(x)`.
     """
-    return torch.logsumexp(log_weights, dim=0) - math.log(len(log_weights))
+    return fused_logsumexp(log_weights, dim=0) - math.log(len(log_weights))

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.generative.elbo import (
     LOG_TWO_PI,
@@ -29,6 +28,7 @@ from margin.generative.sphere import (
     log_sphere_area,
     on_sphere,
 )
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp, fused_softmax, fused_softplus
 from margin.neural.nets.mlp import MLP
 
 __all__ = [
@@ -121,17 +121,17 @@ class MixtureLatent(NormalLatent):
         r""":math:`\log \pi_k + \log N(z; m_k, s_k^2)`, (rows, components)."""
         squared = (z[:, None] - self.means).square() * torch.exp(-self.log_variances)
         log_normal = -0.5 * (squared + self.log_variances + LOG_TWO_PI).sum(dim=-1)
-        return torch.log_softmax(self.logits, dim=0) + log_normal
+        return fused_log_softmax(self.logits, dim=0) + log_normal
 
     def log_ratio(self, head: Tensor, noise: Tensor, z: Tensor) -> Tensor:
         log_q = -0.5 * (noise.square() + self.split(head)[1] + LOG_TWO_PI).sum(dim=-1)
-        return torch.logsumexp(self.log_joint(z), dim=1) - log_q
+        return fused_logsumexp(self.log_joint(z), dim=1) - log_q
 
     def divergence(self, head: Tensor, noise: Tensor, z: Tensor) -> Tensor:
         return -self.log_ratio(head, noise, z)
 
     def from_prior(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        weights = torch.softmax(self.logits.detach().double(), dim=0).numpy()
+        weights = fused_softmax(self.logits.detach().double(), dim=0).numpy()
         k = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
         deviations = np.exp(0.5 * self.log_variances.detach().numpy()[k])
         return self.means.detach().numpy()[k] + deviations * rng.standard_normal((n_samples, self.n_components))
@@ -150,7 +150,7 @@ class SphereLatent(Latent):
     def split(self, head: Tensor) -> tuple[Tensor, Tensor]:
         direction, width = head[..., :-1], head[..., -1:]
         length = direction.norm(dim=-1, keepdim=True).clamp_min(1e-12)
-        return direction / length, functional.softplus(width) + LEAST_CONCENTRATION
+        return direction / length, fused_softplus(width) + LEAST_CONCENTRATION
 
     def place(self, head: Tensor, noise: Tensor) -> Tensor:
         direction, kappa = self.split(head)

@@ -29,6 +29,7 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["NormalizingFlow", "negative_log_density"]
 
@@ -76,7 +77,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
     )
     standardize: bool = parameter(True, Flag(), "Whether columns are brought to mean 0 and deviation 1 first.")
     alpha: float = default(0.0)
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = default(2e-3)
     batch_size: int | str = default(64)
     clip_norm: float | None = default(5.0)

@@ -26,7 +26,9 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.sparsity import l1_activity
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.losses.regression import squared_error
 from margin.neural.training import TensorRows
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["SparseAutoencoder", "SparseAutoencoderNetwork", "sparse_reconstruction_loss"]
 
@@ -64,7 +66,7 @@ def sparse_reconstruction_loss(
     """Squared error of each row plus ``weight`` times the sum of its code."""
     (x,) = batch
     code, restored = module(x)
-    error, penalty = (restored - x).square().sum(dim=-1), l1_activity(code)
+    error, penalty = squared_error(restored, x).sum(dim=-1), l1_activity(code)
     return {"loss": error + weight * penalty, "reconstruction_error": error, "penalty": penalty}
 
 
@@ -89,7 +91,7 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
     _: KW_ONLY
     l1: float = parameter(1.0, Number(low=0, search=(0.1, 4.0), log=True), "Weight of the L1 norm of a code.")
     alpha: float = default(0.0)
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = parameter(
         0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Initial learning rate of the schedule."
     )

@@ -22,8 +22,9 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS
 from margin.neural.stored import TRAINED, check_built
+from margin.neural.stored_parts import DescribedPart
 
 __all__ = ["FORMS"]
 
@@ -179,7 +180,7 @@ FORMS: Mapping[str, Form] = {
                     "n_features": Count(low=1),
                     "n_components": Count(low=1),
                     "hidden": ListOf(Count(low=1)),
-                    "activation": StringOf(),
+                    "activation": DescribedPart(ACTIVATIONS),
                     "likelihood": StringOf(("gaussian", "bernoulli")),
                     "variance": Real(0.0, finite=True),
                     "latent": StringOf(("normal", "mixture", "von-mises-fisher", "hierarchical")),
@@ -201,8 +202,8 @@ FORMS: Mapping[str, Form] = {
                     "n_features": Count(low=1),
                     "n_components": Count(low=1),
                     "hidden": ListOf(Count(low=1)),
-                    "activation": StringOf(tuple(ACTIVATIONS)),
-                    "code_activation": StringOf(tuple(ACTIVATIONS)),
+                    "activation": DescribedPart(ACTIVATIONS),
+                    "code_activation": DescribedPart(ACTIVATIONS),
                     "out_activation": StringOf(("identity", "logistic")),
                     "image_shape": optional(ListOf(Count(low=1))),
                     "n_active": optional(Count(low=1)),

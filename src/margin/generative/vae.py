@@ -29,11 +29,14 @@ from margin.generative.autoencoder import check_image_shape
 from margin.generative.latents import LATENTS, MixtureLatent
 from margin.generative.vae_bounds import balanced_normals, bound_parts, negative_elbo
 from margin.generative.vae_network import LIKELIHOODS, VAENetwork
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.fused import fused_softmax
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
+from margin.neural.parts import described
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["VAE", "negative_elbo"]
 
@@ -62,7 +65,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         (256,), LAYER_SIZES, "Units of each hidden layer of the encoder; the decoder has them in reverse."
     )
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter("relu", ACTIVATION, "Activation function of the hidden units.")
     latent: str = parameter(
         "normal",
         Choice(*LATENTS),
@@ -99,7 +102,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     )
     bound_samples: int = parameter(16, Integer(low=1, high=10_000), "Draws of the posterior behind score_samples.")
     alpha: float = default(0.0, "Strength of the L2 penalty on matrices; the divergence regularizes already.")
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = default(2e-3)
     batch_size: int | str = default(64)
     max_iter: int = default(100, "Most epochs.")
@@ -121,7 +124,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "n_features": X.shape[1],
             "n_components": int(self.n_components),
             "hidden": layer_sizes(self.hidden_layer_sizes),
-            "activation": self.activation,
+            "activation": described("VAE: activation", self.activation, ACTIVATIONS),
             "likelihood": self.likelihood,
             "variance": spread or 1.0,  # where the decoder starts: everything is noise of the size of the data
             "latent": self.latent,
@@ -193,7 +196,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         latent = self._trained().latent
         if not isinstance(latent, MixtureLatent):
             raise ValueError(f"VAE: responsibilities need latent 'mixture'; got {self.network_['latent']!r}.")
-        return self._evaluate(lambda z: torch.softmax(latent.log_joint(z), dim=1), self.encode(X)[0])
+        return self._evaluate(lambda z: fused_softmax(latent.log_joint(z), dim=1), self.encode(X)[0])
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``."""

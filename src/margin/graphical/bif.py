@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
+import math
 import re
-import zlib
+from bisect import bisect
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from margin.data.unpacking import BROKEN, gunzip
 from margin.graphical.network import DiscreteNetwork
 
 __all__ = ["read_bif", "write_bif"]
@@ -18,29 +19,45 @@ TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 GZIP = b"\x1f\x8b"
 ROUNDED = 0.01  # how far the probabilities of a file may be from summing to 1
+MOST_PARENTS = 31  # an array has at most 32 axes in every version of NumPy
+MOST_ENTRIES = 2**24  # of all tables together: 128 MB
 PLAIN = re.compile(r"[^\s{}()\[\];,|\"]+")
 
 
 def read_bif(path: str | Path) -> tuple[DiscreteNetwork, dict[str, list[str]]]:
     """The network in a BIF file, compressed by gzip or not, and the names of the states of every variable."""
-    tokens = _Tokens(COMMENT.sub(" ", _text(Path(path))), str(path))
+    tokens = _Tokens(_without_comments(_text(Path(path))), str(path))
     states: dict[str, list[str]] = {}
     parents: dict[str, list[str]] = {}
     tables: dict[str, np.ndarray] = {}
+    entries = 0
     for word in tokens:
         if word == "network":
             tokens.skip_block()
         elif word == "variable":
             name = tokens.take()
+            if name in states:
+                raise tokens.error(f"the variable {name!r} is declared twice")
             states[name] = _states(tokens)
         elif word == "probability":
             child, above = _family(tokens)
             for name in (child, *above):
                 if name not in states:
                     raise tokens.error(f"the variable {name!r} is not declared")
+            if child in tables or len({child, *above}) <= len(above):
+                twice = "has two probability blocks" if child in tables else "names a variable twice in its block"
+                raise tokens.error(f"{child!r} {twice}")
+            if len(above) > MOST_PARENTS:
+                raise tokens.error(f"{child!r} has {len(above)} parents; at most {MOST_PARENTS} are possible")
+            size = math.prod(len(states[name]) for name in (child, *above))
+            entries += size
+            if entries > MOST_ENTRIES:
+                raise tokens.error(f"the table of {child!r} has {size} entries; all have at most {MOST_ENTRIES}")
             parents[child], tables[child] = above, _table(tokens, child, above, states)
         else:
             raise tokens.error(f"expected network, variable or probability, found {word!r}")
+    if not states:
+        raise ValueError(f"read_bif: {path} declares no variables.")
     missing = [name for name in states if name not in tables]
     if missing:
         raise ValueError(f"read_bif: {path}: there is no probability block for {missing[0]!r}.")
@@ -48,11 +65,16 @@ def read_bif(path: str | Path) -> tuple[DiscreteNetwork, dict[str, list[str]]]:
     return DiscreteNetwork(graph, tables), states
 
 
+def _without_comments(text: str) -> str:
+    """Blanks in place of comments, whose line breaks stay, so that errors name the right line."""
+    return COMMENT.sub(lambda found: " " + "\n" * found.group().count("\n"), text)
+
+
 def _text(path: Path) -> str:
     content = path.read_bytes()
     try:
-        return (gzip.decompress(content) if content.startswith(GZIP) else content).decode("utf-8")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as problem:
+        return (gunzip(content) if content.startswith(GZIP) else content).decode("utf-8")
+    except (*BROKEN, ValueError) as problem:
         raise ValueError(f"read_bif: {path} is not a text in UTF-8, plain or compressed by gzip: {problem}.") from None
 
 
@@ -83,7 +105,8 @@ class _Tokens:
     """The tokens of a file, one after the other, with errors that name the line."""
 
     def __init__(self, text: str, path: str) -> None:
-        self._found = [(m.group(), text.count("\n", 0, m.start()) + 1) for m in TOKEN.finditer(text)]
+        self._found = [(m.group(), m.start()) for m in TOKEN.finditer(text)]
+        self._line_ends = [m.start() for m in re.finditer("\n", text)]
         self._at = 0
         self._path = path
 
@@ -119,7 +142,8 @@ class _Tokens:
         self.until("}")
 
     def error(self, message: str) -> ValueError:
-        line = self._found[min(self._at, len(self._found)) - 1][1] if self._found else 1
+        start = self._found[min(self._at, len(self._found)) - 1][1] if self._found else 0
+        line = bisect(self._line_ends, start) + 1
         return ValueError(f"read_bif: {self._path}, line {line}: {message}.")
 
 
@@ -138,6 +162,8 @@ def _states(tokens: _Tokens) -> list[str]:
                 raise tokens.error(f"{count} states are declared and {len(values)} named")
     if not values:
         raise tokens.error("a variable has no states")
+    if len(set(values)) != len(values):
+        raise tokens.error("a variable has two states of one name")
     return values
 
 

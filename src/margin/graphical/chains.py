@@ -49,13 +49,20 @@ def posteriors(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray)
 
 
 def chain_posteriors(
-    emissions: np.ndarray, ends: np.ndarray, transition: np.ndarray, start: np.ndarray
+    emissions: np.ndarray,
+    ends: np.ndarray,
+    transition: np.ndarray,
+    start: np.ndarray,
+    last: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for several sequences one after another that stop at ``ends``: log Z of each, states, all pairs."""
-    given = _contiguous(emissions, start, np.zeros(len(start)), transition)
-    states, pairs = np.zeros(given[0].shape), np.zeros(given[3].shape)
-    scores, first, last, between = given
-    log_z = chain_sums(scores, np.asarray(ends, dtype=np.int64), first, last, between, states, pairs)
+    """The same for several sequences one after another that stop at ``ends``: log Z of each, states, all pairs.
+
+    ``last`` (K,) are log-potentials of the state in which a sequence stops, zeros if None.
+    """
+    ending = np.zeros(len(start)) if last is None else last
+    scores, first, ending, between = _contiguous(emissions, start, ending, transition)
+    states, pairs = np.zeros(scores.shape), np.zeros(between.shape)
+    log_z = chain_sums(scores, np.asarray(ends, dtype=np.int64), first, ending, between, states, pairs)
     return log_z, states, pairs
 
 

@@ -7,8 +7,8 @@ r"""Scores of a network structure on discrete data; all are sums of one local sc
         + \sum_k \log\frac{\Gamma(\alpha/(q_i r_i) + N_{ijk})}{\Gamma(\alpha/(q_i r_i))}\Bigr]
 
 with :math:`N_{ijk}` rows in which variable i is in state k and its parents in combination j, :math:`q_i` combinations
-and :math:`r_i` states. BIC counts free parameters, not edges. Here higher is better; :func:`bic` is the criterion on
-its usual scale, where lower is better.
+and :math:`r_i` states. BIC counts free parameters, not edges. Here higher is better;
+:func:`margin.foundations.statistics.bic` is the criterion on its usual scale, where lower is better.
 """
 
 from __future__ import annotations
@@ -23,20 +23,11 @@ from scipy.special import gammaln, xlogy
 
 from margin.graphical.network import row_index
 
-__all__ = ["SCORES", "FamilyScores", "bdeu_score", "bic", "family_counts", "log_likelihood_score", "structure_score"]
+__all__ = ["SCORES", "FamilyScores", "bdeu_score", "family_counts", "log_likelihood_score", "structure_score"]
 
 LARGEST_FAMILY = 2**24  # entries of a table of counts
 
 Local = Callable[[np.ndarray], float]
-
-
-def bic(log_likelihood: float, n_parameters: int, n_rows: int) -> float:
-    r"""Bayesian information criterion :math:`k \log n - 2 \log L`; lower is better.
-
-    >>> round(bic(-10.0, 2, 100), 3)
-    29.21
-    """
-    return float(n_parameters * np.log(n_rows) - 2 * log_likelihood)
 
 
 def family_counts(

@@ -10,6 +10,7 @@ whose time and memory double with every variable.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -64,10 +65,7 @@ class Move(NamedTuple):
 
 def greedy_search(n_variables: int, score: LocalScore, constraints: Constraints | None = None) -> Graph:
     """The graph at which greedy search ends."""
-    search = _begun(n_variables, score, constraints)
-    while (move := search.best()) is not None:
-        search.take(*move)
-    return _graph(search.parents)
+    return deque(greedy_steps(n_variables, score, constraints), maxlen=1)[0].parents
 
 
 def greedy_steps(n_variables: int, score: LocalScore, constraints: Constraints | None = None) -> Iterator[Move]:

@@ -20,7 +20,7 @@ from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
 from margin.neural.estimators.base import NeuralEstimator
 
-__all__ = ["GraphEstimator", "coded_classes", "softmax_rows"]
+__all__ = ["GraphEstimator", "coded_classes"]
 
 FLOATS = [np.float64, np.float32]
 
@@ -132,12 +132,6 @@ class GraphEstimator(NeuralEstimator):
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # the work depends on the edges, so it is counted
-
-
-def softmax_rows(scores: np.ndarray) -> np.ndarray:
-    """Probabilities from scores, row by row."""
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def is_sequence_of_graphs(X: Any) -> bool:

@@ -11,17 +11,19 @@ import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Flag
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
-from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
+from margin.foundations.probability.softmax import softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes, precision
 from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
+from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.neural.training.steps import Objective
@@ -29,7 +31,7 @@ from margin.neural.training.steps import Objective
 __all__ = ["GraphClassifier", "GraphRegressor"]
 
 GRAPHS_AT_ONCE = 512  # predicted as one union: bounds memory
-Loss = Callable[[Tensor, Tensor], Tensor]
+Loss = Callable[[Tensor, Tensor, bool], Tensor]  # of outputs, targets, and whether the network trains
 
 
 class WholeGraphEstimator(GraphEstimator):
@@ -60,7 +62,8 @@ class WholeGraphEstimator(GraphEstimator):
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, numbers, wanted = batch
-            return {"loss": loss(module(self._tensors([graphs[i] for i in numbers.tolist()], dtype)), wanted)}
+            outputs = module(self._tensors([graphs[i] for i in numbers.tolist()], dtype))
+            return {"loss": loss(outputs, wanted, module.training)}
 
         return objective
 
@@ -71,15 +74,11 @@ class WholeGraphEstimator(GraphEstimator):
         return np.concatenate([self._outputs(piece) for piece in pieces])
 
 
-def _cross_entropy(scores: Tensor, wanted: Tensor) -> Tensor:
-    return functional.cross_entropy(scores, wanted, reduction="none")
+def _half_square(output: Tensor, target: Tensor, _training: bool) -> Tensor:
+    return 0.5 * squared_error(output[:, 0], target)
 
 
-def _half_square(output: Tensor, target: Tensor) -> Tensor:
-    return 0.5 * (output[:, 0] - target).square()
-
-
-class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
+class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
     """A graph network for classes of whole graphs.
 
     ``X`` is a sequence of graphs; the rows of a table are graphs of one node.
@@ -108,7 +107,7 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed, codes)
         rows = TensorRows.of(precision(X, graphs, len(graphs)), np.arange(len(graphs)), codes.astype(np.int64))
-        objective = self._objective(graphs, rows.dtype, _cross_entropy)
+        objective = self._objective(graphs, rows.dtype, self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -19,6 +19,7 @@ from torch.nn import functional
 from margin.graphs.graph import GraphTensors
 from margin.graphs.pooling import scatter, segment_softmax
 from margin.graphs.sparse import SparseMatrix
+from margin.neural.initialize.schemes import xavier_
 from margin.neural.nets.mlp import MLP
 
 __all__ = ["GATLayer", "GCNLayer", "GINLayer", "GraphIndependent", "MessagePassing", "SAGELayer", "propagation_matrix"]
@@ -81,7 +82,7 @@ class GCNLayer(nn.Module):
         super().__init__()
         self.linear = nn.Linear(n_inputs, n_outputs, bias=False)
         self.bias = nn.Parameter(torch.zeros(n_outputs))
-        nn.init.xavier_uniform_(self.linear.weight)
+        xavier_(self.linear.weight, distribution="uniform")
 
     def forward(self, graph: GraphTensors) -> GraphTensors:
         if graph.propagation is not None:
@@ -123,7 +124,7 @@ class GATLayer(nn.Module):
         self.to_edge = nn.Linear(n_edge_features, heads, bias=False) if n_edge_features else None
         self.bias = nn.Parameter(torch.zeros(n_outputs))
         for weight in (self.linear.weight, self.to_target, self.to_source):
-            nn.init.xavier_uniform_(weight)
+            xavier_(weight, distribution="uniform")
 
     def attention(self, graph: GraphTensors, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Sources, targets and weights (edges, heads) of all edges and of the loops that are added to them."""

@@ -14,16 +14,18 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
-from margin.graphs.base import GraphEstimator, coded_classes, softmax_rows
+from margin.foundations.probability.softmax import softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import GraphNetwork
+from margin.neural.activations.fused import fused_softplus
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import TensorRows
 
@@ -91,11 +93,11 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
             _, source, target, _ = batch
             other = torch.randint(0, n, (2, len(source)), generator=noise)
             edge_scores, drawn_scores = module(tensors, source, target), module(tensors, *other)
-            return {"loss": functional.softplus(-edge_scores) + functional.softplus(drawn_scores)}
+            return {"loss": fused_softplus(-edge_scores) + fused_softplus(drawn_scores)}
 
         def relations(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, source, target, wanted = batch
-            return {"loss": functional.cross_entropy(module(tensors, source, target), wanted, reduction="none")}
+            return {"loss": fused_cross_entropy(module(tensors, source, target), wanted, reduction="none")}
 
         empty = np.empty((m, 0), dtype=np.float32)
         rows = TensorRows.of(empty, graph.edges[0], graph.edges[1], codes.astype(np.int64))

@@ -16,6 +16,8 @@ from margin.graphs.pooling import pool_nodes_to_global
 from margin.graphs.sparse import SparseMatrix, is_fast
 from margin.neural.layers.dropout import Dropout
 from margin.neural.nets.mlp import MLP
+from margin.neural.normalization.fused import fused_batch_norm
+from margin.neural.normalization.layers import BatchNorm
 
 __all__ = ["ARCHITECTURES", "GNN", "READOUT_LAYERS", "USES_EDGE_FEATURES", "GraphNetwork"]
 
@@ -115,17 +117,13 @@ class GraphNetwork(nn.Module):
         return self.head(self.pooled_scale * pooled)
 
 
-class NodeNorm(nn.BatchNorm1d):
+class NodeNorm(BatchNorm):
     """Batch norm that takes a batch of one node by its running statistics: one value has no deviation."""
-
-    def __init__(self, num_features: int):
-        super().__init__(num_features)
-        self.num_batches_tracked = None  # decides nothing here
 
     def forward(self, x: Tensor) -> Tensor:
         if len(x) > 1:
             return super().forward(x)
-        return functional.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        return fused_batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
 
 
 class NormalizedMLP(nn.Module):

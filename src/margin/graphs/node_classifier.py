@@ -11,21 +11,22 @@ import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
-from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
+from margin.foundations.probability.softmax import softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes, precision
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
+from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.training import TensorRows
 
 __all__ = ["NodeClassifier"]
 
 
-class NodeClassifier(ClassifierMixin, GraphEstimator):
+class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
     """A graph network for classes of nodes: all nodes pass messages, those with a label have a loss.
 
     ``X`` is one :class:`~margin.graphs.graph.Graph`; a table is a graph without edges. Every step takes the whole
@@ -70,9 +71,11 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(nodes), seed, codes)
 
+        loss = self._class_loss()
+
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, numbers, wanted = batch
-            return {"loss": functional.cross_entropy(module(tensors)[numbers], wanted, reduction="none")}
+            return {"loss": loss(module(tensors)[numbers], wanted, module.training)}
 
         rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64))
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)

@@ -68,7 +68,7 @@ def weighted_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:
         return total
 
     total = reduce(np.add, map_row_chunks(chunk, len(X), work=X.size * d))
-    return total if ones else total[:d, :d]
+    return total if ones else np.ascontiguousarray(total[:d, :d])
 
 
 def _sparse_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:

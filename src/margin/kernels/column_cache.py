@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from margin.core.chunks import map_row_chunks
+from margin.core.restoring import restored_indices
 from margin.kernels.kernel_columns import KernelColumns
 
 __all__ = ["ColumnCache"]
@@ -59,7 +60,7 @@ class ColumnCache:
 
     def combine(self, slots: Indices, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sum of columns with coefficients, for every active row."""
-        from margin.kernels.column_kernels import combine_lines
+        from margin.compiled.svm import combine_lines
 
         total = np.zeros(len(self.rows))
         map_row_chunks(
@@ -71,7 +72,7 @@ class ColumnCache:
 
     def shrink(self, kept: NDArray[np.bool_]) -> None:
         """Only the ``kept`` ones of the rows stay active; columns are compacted where they are."""
-        from margin.kernels.column_kernels import compact_lines
+        from margin.compiled.svm import compact_lines
 
         rows, where = self.rows[kept], np.flatnonzero(kept)
         active = np.zeros(len(self.slot_of), dtype=bool)
@@ -102,11 +103,17 @@ class ColumnCache:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.eras = [np.array(rows) for rows in state["eras"]]
-        self.batches = {int(part["number"]): (np.array(part["chosen"]), int(part["era"])) for part in state["batches"]}
-        self.owner, self.batch, self.used = (np.array(state[name]) for name in ("owner", "batch", "used"))
+        n, most = self.columns.n, 2**62
+        self.eras = [restored_indices(rows, "eras", n) for rows in state["eras"]]
+        self.batches = {
+            int(part["number"]): (restored_indices(part["chosen"], "batches", n), int(part["era"]))
+            for part in state["batches"]
+        }
         self.tick, self.computed = int(state["tick"]), int(state["computed"])
         self._shape(self.rows)
+        self.owner = restored_indices(state["owner"], "owner", n, low=NOBODY, count=self.capacity)
+        self.batch = restored_indices(state["batch"], "batch", most, low=NOBODY, count=self.capacity)
+        self.used = restored_indices(state["used"], "used", most, count=self.capacity)
         self._point()
         for number in self._living_batches():
             chosen, era = self.batches[number]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from margin.core.randomness import as_generator, generator_from_state, generator_state
 from margin.core.records import Record
+from margin.core.restoring import restored
 
 __all__ = ["CrammerSinger", "crammer_singer_objectives", "sweep_reference"]
 
@@ -106,7 +107,7 @@ class CrammerSinger:
 
     def restore(self, state: dict[str, Any]) -> None:
         self.rng = generator_from_state(state["rng"])
-        self.alpha, self.W = np.array(state["alpha"]), np.array(state["weights"])
+        self.alpha, self.W = restored(state, "alpha", self.alpha), restored(state, "weights", self.W)
         self.iteration, self.objective, self.measure = (
             int(state["iteration"]),
             float(state["objective"]),
@@ -114,8 +115,8 @@ class CrammerSinger:
         )
 
     def _sweep(self) -> None:
-        from margin.kernels.crammer_singer_kernels import sweep
+        from margin.compiled.svm import sweep_rows
 
         order, k = self.rng.permutation(len(self.codes)), len(self.classes)
-        parts = self.X.data, self.X.indices.astype(np.int64), self.X.indptr.astype(np.int64)
-        sweep(*parts, order, self.codes, self.bounds, self.squares, self.W, self.alpha, np.empty(k), np.empty(k))
+        rows = self.X.data, self.X.indices, self.X.indptr, order, self.codes, self.bounds, self.squares
+        sweep_rows(*rows, self.W, self.alpha, np.empty(k), np.empty(k))

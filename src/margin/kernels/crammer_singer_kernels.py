@@ -1,28 +1,49 @@
-"""One pass of coordinate descent for the machine of all classes at once, compiled by Numba."""
+"""One pass of coordinate descent for the machine of all classes at once, compiled."""
 
 from __future__ import annotations
 
-from margin.core.cached_kernels import cached_kernel
+import cython
 
-__all__ = ["sweep"]
+from margin.core.kernel_source import ConstIndices, ConstIntegers, ConstVector, Matrix, Vector, kernel
+
+__all__ = ["sweep_rows"]
 
 
-@cached_kernel
-def sweep(data, indices, indptr, order, codes, bounds, squares, W, alpha, score, pull):
+@kernel
+def sweep_rows(
+    data: ConstVector,
+    indices: ConstIndices,
+    indptr: ConstIndices,
+    order: ConstIntegers,
+    codes: ConstIntegers,
+    bounds: ConstVector,
+    squares: ConstVector,
+    W: Matrix,
+    alpha: Matrix,
+    score: Vector,
+    pull: Vector,
+) -> cython.void:
     """Minimize over the coefficients of one row after the other, in place; see ``crammer_singer.sweep_reference``.
 
     Rows are in compressed form; ``score`` and ``pull`` (classes,) are memory to work in.
     """
     classes = W.shape[1]
+    level: cython.double
+    new: cython.double
+    k: cython.Py_ssize_t
+    count: cython.Py_ssize_t
     for position in range(order.shape[0]):
         i = order[position]
-        square, own, bound = squares[i], codes[i], bounds[i]
+        square = squares[i]
+        own = codes[i]
+        bound = bounds[i]
         if square == 0.0:
             continue
         for m in range(classes):
             score[m] = 0.0 if m == own else 1.0
         for at in range(indptr[i], indptr[i + 1]):
-            x, j = data[at], indices[at]
+            x = data[at]
+            j = indices[at]
             for m in range(classes):
                 score[m] += x * W[j, m]
         for m in range(classes):
@@ -48,6 +69,7 @@ def sweep(data, indices, indptr, order, codes, bounds, squares, W, alpha, score,
             score[m] = new - alpha[i, m]  # from here on the change
             alpha[i, m] = new
         for at in range(indptr[i], indptr[i + 1]):
-            x, j = data[at], indices[at]
+            x = data[at]
+            j = indices[at]
             for m in range(classes):
                 W[j, m] += x * score[m]

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from margin.core.restoring import restored, restored_indices
 from margin.core.threads import blas_threads
 from margin.kernels.column_cache import ColumnCache
 from margin.kernels.kernel_columns import KernelColumns, full_matrix
@@ -166,19 +167,23 @@ class DualProblem:
         }
 
     def restore(self, state: dict[str, Any]) -> DualProblem:
-        self.beta, self.score, self.active, self.patience = (
-            np.array(state[name]) for name in ("beta", "score", "active", "patience")
-        )
+        n = self.columns.n
+        for name in ("beta", "score", "patience"):
+            setattr(self, name, restored(state, name, getattr(self, name)))
+        self.active = restored_indices(state["active"], "active", n)
         self.violation, self.gained, self.wasted = (float(state[name]) for name in ("violation", "gained", "wasted"))
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
         self.climbed, self.highest = float(state["climbed"]), float(state["highest"])
         self.without_gain = int(state["without_gain"])
-        self.removed = [(np.array(left["rows"]), np.array(left["beta"])) for left in state["removed"]]
+        self.removed = [
+            (restored_indices(left["rows"], "removed", n), restored(left, "beta", self.beta))
+            for left in state["removed"]
+        ]
         self.cache, self._offset = None, None
         with blas_threads(1):
             if state["cache"] is not None:
                 self._open_cache().restore(state["cache"])
-            self.working_set.restart([np.array(chosen) for chosen in state["generations"]])
+            self.working_set.restart([restored_indices(chosen, "generations", n) for chosen in state["generations"]])
         return self
 
     def _directions(self) -> tuple[Floats, Floats]:
@@ -191,7 +196,7 @@ class DualProblem:
         return self.active if self.removed else slice(None)
 
     def _solve_everything(self) -> None:
-        from margin.kernels.smo_kernels import solve_pairs
+        from margin.compiled.svm import solve_pairs
 
         if self.matrix is None:
             self.matrix = full_matrix(self.columns)
@@ -235,7 +240,7 @@ class DualProblem:
         return np.searchsorted(self.active, variables) if self.removed else variables
 
     def _solve_working_set(self) -> None:
-        from margin.kernels.smo_kernels import solve_pairs
+        from margin.compiled.svm import solve_pairs
 
         members = self.working_set.members
         store = self._open_cache() if self.cache is None else self.cache

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from margin.core.restoring import restored
+
 __all__ = ["DualDescent", "dual_pass_reference"]
 
 Floats = NDArray[np.float64]
@@ -73,10 +75,10 @@ class DualDescent:
 
     def step(self) -> Floats:
         """Some passes; returns (w, b), or w if there is no intercept."""
-        from margin.kernels.dual_descent_kernels import dual_pass
+        from margin.compiled.svm import dual_pass
 
         X, limit = self.X, np.inf
-        settled = np.zeros(len(self.y), dtype=bool)
+        settled = np.zeros(len(self.y), dtype=np.uint8)
         for _ in range(PASSES):
             order = np.random.default_rng([self.seed, self.passes]).permutation(len(self.y))
             rows = (X.data, X.indices, X.indptr, order, self.y, self.inverse, self.curvature, self.constant)
@@ -89,5 +91,6 @@ class DualDescent:
         return {"alpha": self.alpha.copy(), "theta": self.theta.copy(), "passes": self.passes}
 
     def restore(self, state: dict[str, Any]) -> DualDescent:
-        self.alpha, self.theta, self.passes = np.array(state["alpha"]), np.array(state["theta"]), int(state["passes"])
+        self.alpha, self.theta = restored(state, "alpha", self.alpha), restored(state, "theta", self.theta)
+        self.passes = int(state["passes"])
         return self

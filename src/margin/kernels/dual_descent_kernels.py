@@ -1,45 +1,44 @@
-"""One pass of coordinate descent in the dual of the squared hinge, compiled by Numba."""
+"""One pass of coordinate descent in the dual of the squared hinge, compiled."""
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.core.kernel_source import Bytes, ConstIndices, ConstIntegers, ConstVector, Vector, inner, kernel
 
 __all__ = ["dual_pass"]
 
 
-@inner_kernel
-def _row_times(data, indices, first, last, theta):
-    """Four sums side by side: each addition to a single one would wait for the one before. Unsigned: no negatives."""
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    a = b = c = d = 0.0
-    at = first
-    while at + four <= last:
-        a += data[at] * theta[np.uint64(indices[at])]
-        b += data[at + one] * theta[np.uint64(indices[at + one])]
-        c += data[at + two] * theta[np.uint64(indices[at + two])]
-        d += data[at + three] * theta[np.uint64(indices[at + three])]
-        at += four
-    while at < last:
-        a += data[at] * theta[np.uint64(indices[at])]
-        at += one
-    return (a + b) + (c + d)
-
-
-@cached_kernel
-def dual_pass(data, indices, indptr, order, y, inverse, curvature, constant, settled, limit, alpha, theta):
+@kernel
+def dual_pass(
+    data: ConstVector,
+    indices: ConstIndices,
+    indptr: ConstIndices,
+    order: ConstIntegers,
+    y: ConstVector,
+    inverse: ConstVector,
+    curvature: ConstVector,
+    constant: cython.double,
+    settled: Bytes,
+    limit: cython.double,
+    alpha: Vector,
+    theta: Vector,
+) -> cython.double:
     """Minimize over one coefficient after the other, in place; see ``dual_descent.dual_pass_reference``.
 
     Rows are in compressed form. Returns the largest slope along which a coefficient could move.
     """
     b = theta.shape[0] - 2  # after the weights of the columns: that of the constant column, and the offset
-    largest = 0.0
+    largest: cython.double = 0.0
+    after: cython.double
+    first: cython.Py_ssize_t
+    last: cython.Py_ssize_t
     for position in range(order.shape[0]):
         i = order[position]
         if settled[i]:
             continue
-        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        first = indptr[i]
+        last = indptr[i + 1]
         value = constant * theta[b] + theta[b + 1] + _row_times(data, indices, first, last, theta)
         before = alpha[i]
         slope = y[i] * value - 1.0 + inverse[i] * before
@@ -53,6 +52,28 @@ def dual_pass(data, indices, indptr, order, y, inverse, curvature, constant, set
         change = (after - before) * y[i]
         alpha[i] = after
         for at in range(first, last):
-            theta[np.uint64(indices[at])] += change * data[at]
+            theta[indices[at]] += change * data[at]
         theta[b] += change * constant
     return largest
+
+
+@inner
+def _row_times(
+    data: ConstVector, indices: ConstIndices, first: cython.Py_ssize_t, last: cython.Py_ssize_t, theta: Vector
+) -> cython.double:
+    """Four sums side by side: each addition to a single one would wait for the one before."""
+    a: cython.double = 0.0
+    b: cython.double = 0.0
+    c: cython.double = 0.0
+    d: cython.double = 0.0
+    at: cython.Py_ssize_t = first
+    while at + 4 <= last:
+        a += data[at] * theta[indices[at]]
+        b += data[at + 1] * theta[indices[at + 1]]
+        c += data[at + 2] * theta[indices[at + 2]]
+        d += data[at + 3] * theta[indices[at + 3]]
+        at += 4
+    while at < last:
+        a += data[at] * theta[indices[at]]
+        at += 1
+    return (a + b) + (c + d)

@@ -27,6 +27,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from margin.core.restoring import restored
 from margin.kernels.blocked_products import Table, times, transposed_times, weighted_gram
 
 __all__ = ["Hinge", "hinge_objective"]
@@ -134,7 +135,10 @@ class Hinge:
         return arrays | {name: getattr(self, name) for name in (*NUMBERS, *COUNTS)}
 
     def restore(self, state: dict[str, Any]) -> Hinge:
-        for names, kind in ((ARRAYS, np.array), (NUMBERS, float), (COUNTS, int)):
+        for name in ARRAYS:
+            setattr(self, name, restored(state, name, getattr(self, name)))
+        kinds: tuple[tuple[tuple[str, ...], type], ...] = ((NUMBERS, float), (COUNTS, int))
+        for names, kind in kinds:
             for name in names:
                 setattr(self, name, kind(state[name]))
         return self

@@ -67,7 +67,7 @@ class L1SquaredHinge:
 
     def step(self) -> None:
         """One proximal Newton step."""
-        from margin.kernels.l1_squared_hinge_kernels import lasso_step
+        from margin.compiled.svm import lasso_step
 
         self.iteration += 1
         slack = 1 - self.y * times(self.X, self.theta, ones=self.intercept)
@@ -78,8 +78,8 @@ class L1SquaredHinge:
         scale = np.sqrt(np.diag(hessian))
         start = least_subgradient(self.theta[chosen], gradient[chosen], self.penalty[chosen])
         tol = INNER_TOLERANCE * float(np.max(np.abs(start) / scale, initial=0.0))
-        d = lasso_step(hessian, gradient[chosen], self.theta[chosen], self.penalty[chosen], tol, PASSES)
-        direction = np.zeros_like(self.theta)
+        direction, d = np.zeros_like(self.theta), np.zeros(len(chosen))
+        lasso_step(hessian, gradient[chosen], self.theta[chosen], self.penalty[chosen], tol, PASSES, d)
         direction[chosen] = d
         self._search(direction, gradient, slack)
         _, gradient = l1_objective(self.theta, self.X, self.y, self.bounds, intercept=self.intercept)

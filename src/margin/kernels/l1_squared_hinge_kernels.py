@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
+from math import sqrt
 
-from margin.core.cached_kernels import njit
+import cython
+
+from margin.core.kernel_source import ConstMatrix, ConstVector, Vector, kernel
 
 __all__ = ["lasso_step"]
 
 
-@njit(cache=True, fastmath=False)
-def lasso_step(H, gradient, w, penalty, tol, max_passes):
+@kernel
+def lasso_step(
+    H: ConstMatrix,
+    slope: Vector,
+    w: ConstVector,
+    penalty: ConstVector,
+    tol: cython.double,
+    max_passes: cython.Py_ssize_t,
+    d: Vector,
+) -> cython.void:
     """The d that minimizes g d + d H d / 2 + sum_j penalty_j |w_j + d_j|, to changes of ``tol`` in a pass.
 
-    H (q, q) is symmetric with a positive diagonal.
+    H (q, q) is symmetric with a positive diagonal. ``slope``, that of the quadratic at d, begins as g, and d as zero.
     """
-    q = len(w)
-    d, slope = np.zeros(q), gradient.copy()  # slope is that of the quadratic at d
+    largest: cython.double
+    change: cython.double
+    q = w.shape[0]
     for _ in range(max_passes):
         largest = 0.0
         for j in range(q):
@@ -29,7 +40,6 @@ def lasso_step(H, gradient, w, penalty, tol, max_passes):
                 d[j] += change
                 for k in range(q):
                     slope[k] += change * H[j, k]
-                largest = max(largest, abs(change) * np.sqrt(curvature))
+                largest = max(largest, abs(change) * sqrt(curvature))
         if largest <= tol:
             break
-    return d

@@ -12,7 +12,7 @@ from margin.kernels.dual import PART, STEPS_PER_VARIABLE, WHOLE_ROWS
 
 __all__ = ["SMALL_PAIR", "end_of_small_pairs", "fits_blocks", "solve_with_later_classes"]
 
-FEW_PAIRS = 10  # up to here, another kernel to compile at the first fit costs more than it saves later
+FEW_PAIRS = 10  # up to here a tenth of the time would be gained, and the records of the steps of each lost
 SMALL_PAIR = 128  # rows; solving a larger one takes longer than what Python does for a pair
 
 
@@ -38,39 +38,36 @@ def solve_with_later_classes(
 
     ``bounds`` are those of the rows in the order of the blocks, and so are the numbers of ``rows`` in what is returned.
     """
-    from margin.kernels.small_pairs_kernels import GAP, OBJECTIVE, OFFSET, STEPS, VIOLATION, solve_small_pairs
+    from margin.compiled.svm import SmallPairs, Solutions, solve_small_pairs
 
     sizes, start, after = blocks.ends - blocks.starts, blocks.starts[first], blocks.ends[first]
     pair_sizes = sizes[first] + sizes[second:last]
-    beta, place = np.empty(pair_sizes.sum()), np.empty(pair_sizes.sum(), dtype=np.int64)
-    numbers, largest = np.empty((last - second, 5)), int(pair_sizes.max())
-    solved = solve_small_pairs(
+    pairs = SmallPairs(
         blocks.within(first),
         blocks.across(first),
         blocks.all_within(),
         blocks.block_starts[second:last],
         np.append(blocks.starts[second:last], blocks.ends[last - 1]) - after,
         bounds[start:],
-        tol,
-        STEPS_PER_VARIABLE * PART,
-        beta,
-        place,
-        numbers,
-        np.empty(largest**2),
-        np.empty(8 * largest),
     )
-    pair_sizes, numbers = pair_sizes[:solved], numbers[:solved]
-    beta, place = beta[: pair_sizes.sum()], place[: pair_sizes.sum()]
+    beta, rows = np.empty(pair_sizes.sum()), np.empty(pair_sizes.sum(), dtype=np.int64)
+    offset, objective, gap, violation = np.empty((4, last - second))
+    steps, largest = np.empty(last - second, dtype=np.int64), int(pair_sizes.max())
+    solutions = Solutions(beta, rows, offset, objective, gap, violation, steps)
+    memory = np.empty((largest, largest)), np.empty((8, largest))
+    solved = solve_small_pairs(pairs, tol, int(STEPS_PER_VARIABLE * PART), solutions, *memory)
+    pair_sizes = pair_sizes[:solved]
+    beta, rows = beta[: pair_sizes.sum()], rows[: pair_sizes.sum()]
     used = beta != 0
     return {
         "members": pair_sizes,
-        "rows": start + place[used],
+        "rows": start + rows[used],
         "values": beta[used],
         "sizes": np.bincount(np.repeat(np.arange(solved), pair_sizes)[used], minlength=solved),
-        "offset": numbers[:, OFFSET],
-        "iteration": (numbers[:, STEPS] > 0).astype(np.int64),
-        "objective": numbers[:, OBJECTIVE],
-        "gap": numbers[:, GAP],
-        "violation": numbers[:, VIOLATION],
-        "steps": numbers[:, STEPS].astype(np.int64),
+        "offset": offset[:solved],
+        "iteration": (steps[:solved] > 0).astype(np.int64),
+        "objective": objective[:solved],
+        "gap": gap[:solved],
+        "violation": violation[:solved],
+        "steps": steps[:solved],
     }

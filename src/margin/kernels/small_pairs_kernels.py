@@ -6,69 +6,164 @@ rows. :class:`margin.kernels.dual.DualProblem` is the same in NumPy.
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import cached_kernel, inner_kernel
-from margin.kernels.smo_kernels import take_pair_steps
+from margin.core.kernel_source import (
+    ConstIntegers,
+    ConstMatrix,
+    ConstVector,
+    Integers,
+    Matrix,
+    Vector,
+    inner,
+    kernel,
+)
+from margin.kernels.smo_kernels import solve_pairs
 
-__all__ = ["GAP", "OBJECTIVE", "OFFSET", "STEPS", "VIOLATION", "solve_small_pairs"]
+__all__ = ["SmallPairs", "Solutions", "solve_small_pairs"]
 
-OFFSET, OBJECTIVE, GAP, VIOLATION, STEPS = range(5)  # columns of ``numbers``
+INFINITE = float("inf")
 
 
-@cached_kernel
+@cython.cclass
+class SmallPairs:
+    """One class, of ``a`` rows, and others that come after it in the order of the rows, with ``m`` rows together."""
+
+    own: ConstMatrix  # (a, a): kernel values of the rows of the class with each other
+    across: ConstMatrix  # (a, m): the same with the rows of the others
+    others: ConstVector  # kernel values of the rows of each of the others with each other, block after block
+    block_starts: ConstIntegers  # (classes,): where in ``others`` the block of a class begins
+    cuts: ConstIntegers  # (classes + 1,): class j has the columns cuts[j] to cuts[j + 1] of ``across``
+    bounds: ConstVector  # (a + m,): the largest coefficient of each row
+
+    def __init__(
+        self,
+        own: ConstMatrix,
+        across: ConstMatrix,
+        others: ConstVector,
+        block_starts: ConstIntegers,
+        cuts: ConstIntegers,
+        bounds: ConstVector,
+    ):
+        self.own = own
+        self.across = across
+        self.others = others
+        self.block_starts = block_starts
+        self.cuts = cuts
+        self.bounds = bounds
+
+
+@cython.cclass
+class Solutions:
+    """What is learned. Of all pairs, one after the other: ``beta`` and ``rows``; of each pair a number: the others."""
+
+    beta: Vector  # the coefficients of its rows
+    rows: Integers  # which rows these are, 0 to a + m
+    offset: Vector
+    objective: Vector  # of the dual
+    gap: Vector  # between primal and dual objective
+    violation: Vector  # of optimality
+    steps: Integers  # of pairs of variables
+
+    def __init__(
+        self,
+        beta: Vector,
+        rows: Integers,
+        offset: Vector,
+        objective: Vector,
+        gap: Vector,
+        violation: Vector,
+        steps: Integers,
+    ):
+        self.beta = beta
+        self.rows = rows
+        self.offset = offset
+        self.objective = objective
+        self.gap = gap
+        self.violation = violation
+        self.steps = steps
+
+
+@kernel
 def solve_small_pairs(
-    own, across, others, block_starts, cuts, bounds, tol, max_steps, beta, place, numbers, matrix, memory
-):
-    """Solve one class of ``a`` rows against others in turn; returns how many pairs came to ``tol``, ending at the first
-    that did not.
+    pairs: SmallPairs,
+    tol: cython.double,
+    max_steps: cython.Py_ssize_t,
+    solutions: Solutions,
+    K: Matrix,
+    memory: Matrix,
+) -> cython.Py_ssize_t:
+    """Solve one class against others in turn; returns how many pairs came to ``tol``, ending at the first that did not.
 
-    Kernel values: ``own`` (a, a), ``across`` (a, m) with the rows that come after, of which class j has those from
-    ``cuts[j]`` to ``cuts[j + 1]``, and ``others``, in which the block of j with itself begins at ``block_starts[j]``.
-    ``bounds`` (a + m,) are the largest coefficients. Pair after pair, ``beta`` gets the coefficients and ``place`` the
-    rows they belong to, 0 to a + m; ``numbers`` gets a line per pair. ``matrix`` and
-    ``memory`` are written over: room for the values and for eight numbers of each row of the largest pair.
+    ``K`` (n, n) and ``memory`` (8, n), for the n rows of the largest pair, are written over.
     """
-    a, begin = len(own), 0
-    for j in range(len(cuts) - 1):
-        b = cuts[j + 1] - cuts[j]
-        n = a + b
-        K, lines = matrix[: n * n].reshape(n, n), memory[: 8 * n].reshape(8, n)
-        low, high, target, score = lines[4], lines[5], lines[6], lines[7]
-        _join(K, own, across[:, cuts[j] : cuts[j + 1]], others[block_starts[j] : block_starts[j] + b * b])
-        coef, rows = beta[begin : begin + n], place[begin : begin + n]
+    begin: cython.Py_ssize_t = 0
+    a: cython.Py_ssize_t = pairs.own.shape[0]
+    low: Vector = memory[4]
+    high: Vector = memory[5]
+    target: Vector = memory[6]
+    score: Vector = memory[7]
+    for j in range(pairs.cuts.shape[0] - 1):
+        n = a + pairs.cuts[j + 1] - pairs.cuts[j]
+        _join(pairs, j, K)
         for k in range(n):
-            rows[k] = k if k < a else k + cuts[j]
-            bound = bounds[rows[k]]
-            high[k], low[k], target[k] = (bound, 0.0, 1.0) if k < a else (0.0, -bound, -1.0)
-            coef[k], score[k] = 0.0, target[k]
-        numbers[j, STEPS] = take_pair_steps(K, score, coef, low, high, 0.0, tol, max_steps, lines[:4])
-        _judge(K, coef, target, low, high, score, numbers[j])
-        if numbers[j, VIOLATION] > tol:
+            row = k if k < a else k + pairs.cuts[j]
+            bound = pairs.bounds[row]
+            high[k] = bound if k < a else 0.0
+            low[k] = 0.0 if k < a else -bound
+            target[k] = 1.0 if k < a else -1.0
+            score[k] = target[k]
+            solutions.rows[begin + k] = row
+            solutions.beta[begin + k] = 0.0
+        beta: Vector = solutions.beta[begin : begin + n]
+        solutions.steps[j] = solve_pairs(K, score, beta, low, high, 0.0, tol, max_steps, memory)
+        _judge(K, beta, target, low, high, score, solutions, j)
+        if solutions.violation[j] > tol:
             return j
         begin += n
-    return len(cuts) - 1
+    return pairs.cuts.shape[0] - 1
 
 
-@inner_kernel
-def _join(K, own, across, other):
-    """The kernel matrix of the rows of two classes, one after the other."""
-    a, b = across.shape
-    for i in range(a):
-        for j in range(a):
-            K[i, j] = own[i, j]
-        for j in range(b):
-            K[i, a + j] = K[a + j, i] = across[i, j]
-    for i in range(b):
-        for j in range(b):
-            K[a + i, a + j] = other[i * b + j]
+@inner
+def _join(pairs: SmallPairs, j: cython.Py_ssize_t, K: Matrix) -> cython.void:
+    """The kernel matrix of the rows of the class and of those of another, one after the other."""
+    a = pairs.own.shape[0]
+    first = pairs.cuts[j]
+    start = pairs.block_starts[j]
+    b = pairs.cuts[j + 1] - first
+    for r in range(a):
+        for c in range(a):
+            K[r, c] = pairs.own[r, c]
+        for c in range(b):
+            value = pairs.across[r, first + c]
+            K[r, a + c] = value
+            K[a + c, r] = value
+    for r in range(b):
+        for c in range(b):
+            K[a + r, a + c] = pairs.others[start + r * b + c]
 
 
-@inner_kernel
-def _judge(K, beta, target, low, high, score, numbers):
+@inner
+def _judge(
+    K: Matrix,
+    beta: Vector,
+    target: Vector,
+    low: Vector,
+    high: Vector,
+    score: Vector,
+    solutions: Solutions,
+    pair: cython.Py_ssize_t,
+) -> cython.void:
     """Offset, objectives and violation of a solution; its score is computed anew, without the rounding of the steps."""
-    n = len(beta)
-    up, down, inside, free, dual = -np.inf, np.inf, 0.0, 0, 0.0
+    n = beta.shape[0]
+    up: cython.double = -INFINITE
+    down: cython.double = INFINITE
+    inside: cython.double = 0.0
+    free: cython.Py_ssize_t = 0
+    dual: cython.double = 0.0
+    total: cython.double
+    offset: cython.double
+    primal: cython.double
     for i in range(n):
         total = 0.0
         for j in range(n):
@@ -80,12 +175,19 @@ def _judge(K, beta, target, low, high, score, numbers):
         if beta[i] > low[i]:
             down = min(down, score[i])
         if low[i] < beta[i] < high[i]:
-            inside, free = inside + score[i], free + 1
-    # Where no coefficient is between its bounds, the middle of what optimality allows, if that ends on both sides.
-    middle = 0.5 * (up + down) if up > -np.inf and down < np.inf else (up if up > -np.inf else down)
-    offset = inside / free if free else middle
+            inside += score[i]
+            free += 1
+    if free > 0:
+        offset = inside / free
+    elif up > -INFINITE and down < INFINITE:  # no coefficient between its bounds: the middle of what optimality allows
+        offset = 0.5 * (up + down)
+    else:  # which ends on one side only
+        offset = up if up > -INFINITE else down
     primal = -dual
     for i in range(n):
         over = score[i] - offset
         primal += target[i] * beta[i] + (high[i] * over if over > 0.0 else low[i] * over)
-    numbers[OFFSET], numbers[OBJECTIVE], numbers[GAP], numbers[VIOLATION] = offset, dual, primal - dual, up - down
+    solutions.offset[pair] = offset
+    solutions.objective[pair] = dual
+    solutions.gap[pair] = primal - dual
+    solutions.violation[pair] = up - down

@@ -18,6 +18,7 @@ from margin.core.invariants import (
     Stored,
     StringOf,
     Violation,
+    sometimes,
 )
 
 __all__ = ["FORMS"]
@@ -35,7 +36,7 @@ MACHINE: dict[str, Stored] = {
     "gap_": PER_MACHINE,
     "violation_": PER_MACHINE,
     "n_iter_": OneOf(Count(), ArrayOf(None, kind="i", low=0)),
-    "margin_": PER_MACHINE,
+    "margin_": sometimes(PER_MACHINE),
     "fit_status_": Count(),
     "shape_fit_": ListOf(Count()),
 }
@@ -44,17 +45,17 @@ CLASSIFIER: dict[str, Stored] = {
     "classes_": ArrayOf("n_classes", kind="labels"),
     "n_support_": ArrayOf("n_classes", kind="i", low=0),
     "dual_coef_": OneOf(ArrayOf("n_lines", "n_support"), SparseOf("n_lines", "n_support")),
-    "sigmoids_": ArrayOf("n_machines", 2, finite=False),
-    "class_weight_": ArrayOf("n_classes"),
+    "sigmoids_": sometimes(ArrayOf("n_machines", 2, finite=False)),
+    "class_weight_": sometimes(ArrayOf("n_classes")),
 }
 GAUSSIAN: dict[str, Stored] = {
     "kernel_": ModelWith(["diag"]),
     "y_mean_": OneOf(Real(finite=True), ArrayOf("n_targets")),
     "y_std_": OneOf(Real(finite=True), ArrayOf("n_targets")),
     "jitter_": Real(finite=True),
-    "noise_": OneOf(Real(), ArrayOf("n_targets")),
-    "log_marginal_likelihood_value_": Real(),
-    "bound_": Real(),
+    "noise_": sometimes(OneOf(Real(), ArrayOf("n_targets"))),
+    "log_marginal_likelihood_value_": sometimes(Real()),
+    "bound_": sometimes(Real()),
     "n_iter_": Count(),
 }
 
@@ -100,10 +101,11 @@ FORMS: Mapping[str, Form] = {
     ),
     "LinearSVC": Form(
         {
-            **MACHINE,
+            **{name: sometimes(stored) for name, stored in MACHINE.items()},
+            "intercept_": MACHINE["intercept_"],
             "classes_": ArrayOf("n_classes", kind="labels"),
             "coef_": OneOf(ArrayOf("n_machines", "n_features"), SparseOf("n_machines", "n_features")),
-            "dual_coef_": ArrayOf(...),
+            "dual_coef_": sometimes(ArrayOf(...)),
         }
     ),
     "KernelRidge": Form(
@@ -133,7 +135,7 @@ FORMS: Mapping[str, Form] = {
     ),
     "GaussianProcessClassifier": Form(
         {
-            **GAUSSIAN,
+            **{name: sometimes(stored) for name, stored in GAUSSIAN.items()},
             "classes_": ArrayOf("n_classes", kind="labels"),
             "X_train_": ArrayOf("n_samples", "n_features"),
             "kernels_": ListOf(ModelWith(["diag"]), "n_machines"),

@@ -23,6 +23,7 @@ from margin.core.invariants import (
     Stored,
     StringOf,
     Violation,
+    sometimes,
 )
 
 __all__ = ["FORMS"]
@@ -30,10 +31,10 @@ __all__ = ["FORMS"]
 NUMBER_OR_ROW = OneOf(Real(finite=True), ArrayOf("n_targets"), ArrayOf())
 COMMON: dict[str, Stored] = {
     "intercept_": NUMBER_OR_ROW,
-    "n_iter_": OneOf(Count(), ArrayOf(None, kind="i", low=0), ListOf(Count()), NoneOnly()),
-    "objective_": OneOf(Real(), ArrayOf(None, finite=False)),
-    "duality_gap_": OneOf(Real(), ArrayOf(None, finite=False)),
-    "dual_gap_": OneOf(Real(), ArrayOf(None, finite=False)),
+    "n_iter_": sometimes(OneOf(Count(), ArrayOf(None, kind="i", low=0), ListOf(Count()), NoneOnly())),
+    "objective_": sometimes(OneOf(Real(), ArrayOf(None, finite=False))),
+    "duality_gap_": sometimes(OneOf(Real(), ArrayOf(None, finite=False))),
+    "dual_gap_": sometimes(OneOf(Real(), ArrayOf(None, finite=False))),
 }
 
 
@@ -79,8 +80,8 @@ FORMS: Mapping[str, Form] = {
             "coef_": _coef(),
             "rank_": Count(),
             "residual_variance_": OneOf(Real(), ArrayOf(None, finite=False)),
-            "singular_": ArrayOf(None),
-            "moments_": Anything(),
+            "singular_": sometimes(ArrayOf(None)),
+            "moments_": sometimes(Anything()),
         }
     ),
     "Ridge": Form(
@@ -88,8 +89,8 @@ FORMS: Mapping[str, Form] = {
             **COMMON,
             "coef_": _coef(),
             "alpha_": OneOf(Real(), ArrayOf(None)),
-            "alphas_": ArrayOf(None),
-            "loo_mse_": ArrayOf(None, finite=False),
+            "alphas_": sometimes(ArrayOf(None)),
+            "loo_mse_": sometimes(ArrayOf(None, finite=False)),
             "solver_": StringOf(),
         }
     ),
@@ -99,7 +100,7 @@ FORMS: Mapping[str, Form] = {
             "classes_": ArrayOf("n_classes", kind="labels"),
             "coef_": OneOf(ArrayOf("n_rows", "n_features"), SparseOf("n_rows", "n_features")),
             "intercept_": ArrayOf("n_rows"),
-            "separable_": Anything(),
+            "separable_": sometimes(Anything()),
         }
     ),
     "Lasso": Form({**COMMON, "coef_": _coef()}),
@@ -141,6 +142,7 @@ FORMS: Mapping[str, Form] = {
     "HeteroscedasticRegression": Form(
         {
             **COMMON,
+            "intercept_": sometimes(NUMBER_OR_ROW),
             "scaling_": FieldsOf(
                 {
                     "center": ArrayOf("n_features"),

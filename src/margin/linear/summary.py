@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
+from margin.foundations.statistics.anova import f_test_from_sums
 from margin.foundations.statistics.regression_inference import CoefficientTable, coefficient_table
 from margin.linear.logistic_loss import LabeledRows, Likelihood
 
@@ -90,8 +91,13 @@ def summarize_linear(
     table = coefficient_table(*_ordered(coef, intercept, variance * _inverse(moments, fit_intercept)), n - k, level)
     r2 = 1.0 - rss / total if total > 0 else float("nan")
     adjusted = 1.0 - (1.0 - r2) * (n - fit_intercept) / (n - k)
-    f = (total - rss) / max(k - fit_intercept, 1) / variance if variance > 0 else float("inf")
+    features = max(k - fit_intercept, 1)
+    f = _f_of_all(total - rss, features, variance, n - k) if variance > 0 else float("inf")
     return LinearSummary(_named(names, fit_intercept), table, r2, adjusted, variance, n - k, f)
+
+
+def _f_of_all(drop: float, features: int, variance: float, df: float) -> float:
+    return f_test_from_sums("no column tells anything", drop, features, variance, df).statistic
 
 
 def summarize_logistic(

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.linear import LogisticRegression
 from margin.meta.transfer import fine_tune
+from margin.neural.activations.fused import fused_softplus
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
 from margin.neural.weights import build
@@ -152,9 +153,9 @@ def _adversarial(
         own, labels, other = batch
         # Misleading the domain head pays only once it can tell something: the reversal grows from 0, as in the paper.
         reversal = strength * (2 / (1 + math.exp(-10 * next(done) / steps)) - 1)
-        classes = functional.cross_entropy(net(own), labels, reduction="none")
+        classes = fused_cross_entropy(net(own), labels, reduction="none")
         own_logit, other_logit = (net.domain_logit(part, reversal) for part in (own, other))
-        domains = functional.softplus(own_logit) + functional.softplus(-other_logit)
+        domains = fused_softplus(own_logit) + fused_softplus(-other_logit)
         return {"loss": classes + domains, "class_loss": classes, "domain_loss": domains}
 
     step = Minimize(module, objective, schedule=cosine(1e-2, steps=steps), seed=seed)

@@ -13,7 +13,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Integer, Number, Optional, Text
@@ -22,15 +21,18 @@ from margin.core.number_range import check_magnitude, within_float32
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
+from margin.foundations.probability.softmax import softmax_rows
 from margin.meta.embedding_network import embedding_network, image_size
 from margin.meta.episodes import EpisodeBatches, EpisodeRows, sample_episode
 from margin.meta.inner_loop import adapt
 from margin.meta.objectives import EMBEDDING, METHODS, episode_loss
 from margin.meta.similarity import matching_log_probabilities, pair_logits, prototype_scores, prototypes
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
+from margin.neural.losses.fused import fused_cross_entropy
+from margin.neural.parts import described
 from margin.neural.scaling import Scaling
 from margin.neural.training import Minimize, Rows, Step, Training, rate_schedule
 from margin.neural.training.steps import Objective
@@ -79,7 +81,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         "(height, width) or (height, width, channels) of a row, for encoder.",
     )
     n_components: int = parameter(32, Integer(low=1), "Coordinates of the embedding.")
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter("relu", ACTIVATION, "Activation function of the hidden units.")
     inner_rate: float = parameter(0.1, Number(above=0), "Learning rate of the inner loop.")
     inner_steps: int = parameter(
         1, Integer(low=1, high=1_000), "Steps of the inner loop in training; at least 3 for 'reptile'."
@@ -125,9 +127,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def predict_proba(self, X: Any, support: Any = None, support_labels: Any = None) -> np.ndarray:
         """Probabilities of the classes of the support set, sorted, or of the training classes without."""
         scores = self._scores(X, support, support_labels)[1].astype(np.float64)
-        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
         # In the precision of the network: further digits would depend on the number of rows per call.
-        return (exponentials / exponentials.sum(axis=1, keepdims=True)).astype(np.float32)
+        return softmax_rows(scores).astype(np.float32)
 
     def embed(self, X: Any) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""
@@ -179,7 +180,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             steps_per_epoch=self.episodes, n_rows=self._rows_of_an_epoch(), power=self.power_t,
         )  # fmt: skip
         step = Minimize(
-            module, objective, self._optimization(), schedule=schedule, seed=seeds.noise, clip_norm=self.clip_norm,
+            module, objective, self._rule(), schedule=schedule, seed=seeds.noise, clip_norm=self.clip_norm,
             penalty=self._penalty(), average=self.weight_average,
         )  # fmt: skip
         return step, batches
@@ -236,7 +237,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             )
         with torch_threads(1):
             weights = adapt(
-                module, functional.cross_entropy, support, y,
+                module, fused_cross_entropy, support, y,
                 rate=self.inner_rate, steps=USE_STEPS * self.inner_steps, second_order=False,
             )  # fmt: skip
             with torch.inference_mode():
@@ -262,7 +263,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def _described(self, n_features: int, n_outputs: int) -> dict[str, Any]:
         if self.encoder is None:
             sizes = [n_features, *layer_sizes(self.hidden_layer_sizes), n_outputs]
-            return {"sizes": sizes, "activation": self.activation}
+            return {"sizes": sizes, "activation": described("FewShotLearner: activation", self.activation, ACTIVATIONS)}
         shape = image_size(self.image_shape, n_features)
         return {"encoder": [str(layer) for layer in self.encoder], "shape": shape, "n_outputs": n_outputs}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.meta.inner_loop import adapted_loss, reptile_gradients
 from margin.meta.similarity import matching_log_probabilities, pair_logits, prototype_scores
+from margin.neural.losses.fused import fused_bce_with_logits, fused_cross_entropy, fused_nll_loss
 
 __all__ = ["EMBEDDING", "METHODS", "episode_loss"]
 
@@ -25,7 +25,7 @@ def episode_loss(
     if method in ("maml", "fomaml"):
         with torch.enable_grad():  # the inner loop descends, whether or not the outer one does
             loss, outputs = adapted_loss(
-                module, functional.cross_entropy, (support, labels), (query, wanted),
+                module, fused_cross_entropy, (support, labels), (query, wanted),
                 rate=rate, steps=steps, second_order=method == "maml",
             )  # fmt: skip
     elif method == "reptile":
@@ -38,10 +38,10 @@ def episode_loss(
             loss, outputs = _same_or_different(near, labels, far, wanted, k), prototype_scores(near, labels, far, k)
         elif method == "matching":
             outputs = matching_log_probabilities(near, labels, far, k)
-            loss = functional.nll_loss(outputs, wanted)
+            loss = fused_nll_loss(outputs, wanted)
         else:
             outputs = prototype_scores(near, labels, far, k)
-            loss = functional.cross_entropy(outputs, wanted)
+            loss = fused_cross_entropy(outputs, wanted)
     return loss, (outputs.detach().argmax(dim=1) == wanted).to(outputs.dtype).mean()
 
 
@@ -49,14 +49,14 @@ def _same_or_different(near: Tensor, labels: Tensor, far: Tensor, query_labels: 
     same = (query_labels[:, None] == labels).to(far.dtype)
     pairs = pair_logits(far.repeat_interleave(len(near), dim=0), near.repeat(len(far), 1))
     weight = torch.where(same > 0, float(k - 1), 1.0).flatten()  # as many of one class as of two, in weight
-    return functional.binary_cross_entropy_with_logits(pairs, same.flatten(), weight)
+    return fused_bce_with_logits(pairs, same.flatten(), weight)
 
 
 def _reptile(module: nn.Module, x: Tensor, y: Tensor, rate: float, steps: int) -> tuple[Tensor, Tensor]:
     """The task's loss, with the way of the inner loop in place of its gradient."""
     with torch.enable_grad():
-        way = reptile_gradients(module, functional.cross_entropy, x, y, rate=rate, steps=steps)
+        way = reptile_gradients(module, fused_cross_entropy, x, y, rate=rate, steps=steps)
     with torch.no_grad():
         outputs = module(x)
     along = torch.stack([(w * way[name]).sum() for name, w in module.named_parameters()]).sum()
-    return functional.cross_entropy(outputs, y) + along - along.detach(), outputs
+    return fused_cross_entropy(outputs, y) + along - along.detach(), outputs

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from margin.neural.activations.fused import fused_softmax
+
 __all__ = [
     "matching_log_probabilities",
     "nearest_support",
@@ -45,7 +47,7 @@ def prototype_scores(support: Tensor, labels: Tensor, query: Tensor, k: int) -> 
 def matching_log_probabilities(support: Tensor, labels: Tensor, query: Tensor, k: int, scale: float = 10.0) -> Tensor:
     """Log-probabilities of the classes by attention over the support, cosines being multiplied by ``scale``."""
     cosine = functional.normalize(query, dim=1) @ functional.normalize(support, dim=1).T
-    attention = torch.softmax(scale * cosine, dim=1)  # (queries, support)
+    attention = fused_softmax(scale * cosine, dim=1)  # (queries, support)
     return torch.log(attention @ functional.one_hot(labels, k).to(attention.dtype) + 1e-12)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, OneOf, Sizes, StringOf, Violation, optional
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS
 from margin.neural.stored import MOST_PIXELS, TRAINED, check_built, check_layers
+from margin.neural.stored_parts import DescribedPart
 
 __all__ = ["FORMS"]
 
@@ -40,7 +41,7 @@ def _check_encoder(model: Mapping[str, Any]) -> None:
     check_built(model["weights_"], lambda: embedding_network(**model["network_"]))
 
 
-MLP_NETWORK = FieldsOf({"sizes": ListOf(Count(low=1, high=2**31)), "activation": StringOf(tuple(ACTIVATIONS))})
+MLP_NETWORK = FieldsOf({"sizes": ListOf(Count(low=1, high=2**31)), "activation": DescribedPart(ACTIVATIONS)})
 IMAGE_NETWORK = FieldsOf(
     {
         "encoder": ListOf(StringOf()),

@@ -131,13 +131,8 @@ def _contingency(where: str, first: Any, second: Any) -> tuple[np.ndarray, np.nd
 
 def _information(where: str, first: Any, second: Any) -> tuple[float, float, float]:
     r"""(mutual information, entropy, entropy) in nats, by :math:`I = H(U) + H(V) - H(U, V)`."""
+    from margin.foundations.information import entropy_of_weights  # with it comes SciPy
+
     joint, rows, columns = _contingency(where, first, second)
-    h_joint, h_true, h_pred = (_entropy(counts) for counts in (joint, rows, columns))
+    h_joint, h_true, h_pred = (float(entropy_of_weights(counts)) for counts in (joint, rows, columns))
     return max(h_true + h_pred - h_joint, 0.0), h_true, h_pred
-
-
-def _entropy(counts: np.ndarray) -> float:
-    if len(counts) == 1:
-        return 0.0
-    p = counts / counts.sum()
-    return float(-np.sum(p * np.log(p)))

@@ -10,9 +10,6 @@ from margin.metrics.arguments import finite
 
 __all__ = ["box_iou", "dice", "hausdorff", "hausdorff_pairs", "iou"]
 
-#: Entries of the block of distances held at once: 32 MiB of float64.
-_BLOCK_ENTRIES = 2**22
-
 
 def iou(a: Any, b: Any) -> float:
     r"""Intersection over union of two masks, :math:`|A\cap B|/|A\cup B|`; two empty masks are equal: 1.
@@ -99,16 +96,9 @@ def hausdorff(X: Any, Y: Any) -> float:
     X, Y = (finite("hausdorff", name, points, ndim=(2,)) for name, points in (("X", X), ("Y", Y)))
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"hausdorff: X and Y must have equal dimension; got {X.shape[1]} and {Y.shape[1]}.")
-    to_x, from_x = np.full(len(Y), np.inf), 0.0
-    step = max(1, _BLOCK_ENTRIES // len(Y))
-    for start in range(0, len(X), step):
-        block = X[start : start + step]
-        squares = np.zeros((len(block), len(Y)))
-        for column in range(X.shape[1]):  # exact differences, one dimension at a time
-            squares += (block[:, column, None] - Y[:, column]) ** 2
-        from_x = max(from_x, float(squares.min(axis=1).max()))
-        np.minimum(to_x, squares.min(axis=0), out=to_x)
-    return float(np.sqrt(max(from_x, float(to_x.max()))))
+    from margin.foundations.transport import hausdorff as between  # with it comes SciPy's search for neighbors
+
+    return between(X, Y)
 
 
 def hausdorff_pairs(X: Any, Y: Any) -> tuple[tuple[int, int], tuple[int, int]]:

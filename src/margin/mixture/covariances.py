@@ -19,6 +19,8 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.linalg.lapack import dtrtri
 
+from margin.foundations.linalg import is_positive_definite
+
 __all__ = ["SHAPES", "Components", "Diagonal", "Full", "Spherical", "Sums", "Tied"]
 
 # Keeps the mean of a component that no row belongs to any more defined; far below the weight of a single row.
@@ -93,8 +95,9 @@ class Components(ABC):
         """Whether precisions of this shape are positive, and symmetric if they are matrices."""
         if not cls.covariance_axes.endswith("dd"):
             return bool((precisions > 0).all())
-        symmetric = np.allclose(precisions, np.swapaxes(precisions, -1, -2))
-        return symmetric and bool((np.linalg.eigvalsh(precisions) > 0).all())
+        matrices = precisions.reshape(-1, *precisions.shape[-2:])
+        symmetric = np.allclose(matrices, np.swapaxes(matrices, -1, -2))
+        return symmetric and all(is_positive_definite((matrix + matrix.T) / 2) for matrix in matrices)
 
     @classmethod
     def n_parameters(cls, k: int, d: int) -> int:

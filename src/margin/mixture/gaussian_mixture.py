@@ -21,6 +21,7 @@ from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.foundations.statistics.criteria import aic, bic
 from margin.mixture.covariances import SHAPES
 from margin.mixture.em import MixtureParameters, log_joint, responsibilities
 from margin.mixture.restarts import EMRestarts
@@ -160,11 +161,11 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
 
     def bic(self, X: Any) -> float:
         r"""Bayesian information criterion :math:`-2 \log p(X) + m \log n` with m free parameters; lower is better."""
-        return -2 * self.score(X) * len(X) + self._n_parameters() * float(np.log(len(X)))
+        return bic(self.score(X) * len(X), self._n_parameters(), len(X))
 
     def aic(self, X: Any) -> float:
         r"""Akaike information criterion :math:`-2 \log p(X) + 2 m`; lower is better."""
-        return -2 * self.score(X) * len(X) + 2 * self._n_parameters()
+        return aic(self.score(X) * len(X), self._n_parameters())
 
     def _n_parameters(self) -> int:
         k, d = self.means_.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from margin.core.invariants import ArrayOf, Count, Form, OneOf, Real, TrueOrFalse
+from margin.core.invariants import ArrayOf, Count, Form, OneOf, Real, TrueOrFalse, sometimes
 
 __all__ = ["FORMS"]
 
@@ -21,7 +21,7 @@ FORMS: Mapping[str, Form] = {
                 ArrayOf("n_components"),
             ),
             "log_likelihood_": Real(),
-            "lower_bound_": Real(),
+            "lower_bound_": sometimes(Real()),
             "converged_": TrueOrFalse(),
             "lower_bounds_": ArrayOf("n_iterations"),
             "n_iter_": Count(),

@@ -241,6 +241,10 @@ class NeighborsEstimator(Estimator, ABC):
                 self._index = NeighborIndex(self.points_, self._space().exponent, self.algorithm, self.leaf_size)
         return self._index
 
+    def _complete(self) -> None:
+        if hasattr(self, "points_"):
+            self._searchable()
+
     def _image(self, X: Any) -> np.ndarray:
         X = self._checked(X, reset=False)
         try:

@@ -25,7 +25,9 @@ from margin.core.invariants import (
     optional,
 )
 from margin.core.trained import TRAINED
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, COMPETING
+from margin.neural.normalization.normalizations import NORMALIZATIONS
+from margin.neural.stored_parts import DescribedPart
 from margin.neural.stored_transformers import CONFIG, check_config
 
 __all__ = [
@@ -89,11 +91,18 @@ def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix
 def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
-    layers = model["network_"]["sizes"]
-    check_layers(model["weights_"], layers)
+    network = model["network_"]
+    layers = network["sizes"]
+    if "norm" in network or network["activation"] not in list(ACTIVATIONS):  # more than matrices, or of other shapes
+        from margin.neural.nets.mlp import MLP
+
+        check_built(model["weights_"], lambda: MLP(**network), float32=False)
+    else:
+        check_layers(model["weights_"], layers)
     outputs = sizes.known.get("n_outputs", layers[-1])
     one_for_two = model.get("out_activation_") == "softmax" and (layers[-1], outputs) == (1, 2)
-    if layers[0] != sizes["n_features"] or (layers[-1] != outputs and not one_for_two):
+    two_each = "target_center_" in model and layers[-1] == 2 * outputs
+    if layers[0] != sizes["n_features"] or (layers[-1] != outputs and not one_for_two and not two_each):
         raise Violation("network_ must begin with the columns of X and end with the outputs")
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")
@@ -107,7 +116,8 @@ def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_layers(model["weights_"], [network["n_features"], DEFAULT_WIDTH, network["n_outputs"]])
     if network["n_features"] != sizes["n_features"]:
         raise Violation("network_ must begin with the columns of X")
-    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+    outputs = sizes.known.get("n_outputs", model.get("n_targets_", network["n_outputs"]))
+    if network["n_outputs"] not in (outputs, 2 * outputs if "n_targets_" in model else outputs):
         raise Violation("network_ must end with the outputs")
 
 
@@ -121,7 +131,9 @@ def _side_by_side_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> N
         expected |= {f"weights.{k}": (count, before, after), f"biases.{k}": (count, 1, after)}
     if len(layers) < 2 or {name: array.shape for name, array in model["weights_"].items()} != expected:
         raise Violation("weights_ must hold the layers that network_ names and no others")
-    if layers[0] != sizes["n_features"] or layers[-1] != sizes.known.get("n_outputs", layers[-1]):
+    outputs = sizes.known.get("n_outputs", layers[-1])
+    two_each = "target_center_" in model and layers[-1] == 2 * outputs
+    if layers[0] != sizes["n_features"] or (layers[-1] != outputs and not two_each):
         raise Violation("network_ must begin with the columns of X and end with the outputs")
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")
@@ -144,7 +156,9 @@ def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")
     channels = 1 if model["table_"] else sizes["n_features"]
-    if network["n_inputs"] != channels or n_outputs != sizes.known.get("n_outputs", n_outputs):
+    outputs = sizes.known.get("n_outputs", n_outputs)
+    two_each = "target_center_" in model and n_outputs == 2 * outputs
+    if network["n_inputs"] != channels or (n_outputs != outputs and not two_each):
         raise Violation("network_ must begin with the channels of the series and end with the outputs")
 
 
@@ -154,13 +168,14 @@ def check_channels(network: Mapping[str, Any], channels: int) -> None:
         raise Violation("network_ must have a center and a scale for every channel")
 
 
-def _image_shape(network: Mapping[str, Any], sizes: Sizes) -> tuple[int, ...]:
+def _image_shape(network: Mapping[str, Any], sizes: Sizes, two_each: bool = False) -> tuple[int, ...]:
     """Channels, height and width, which agree with the columns, the scaling and the outputs of the model."""
     channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
     if channels * height * width != sizes["n_features"]:
         raise Violation("network_ must have images of as many values as X has columns")
     check_channels(network, channels)
-    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+    outputs = sizes.known.get("n_outputs", network["n_outputs"])
+    if network["n_outputs"] not in (outputs, 2 * outputs if two_each else outputs):
         raise Violation("network_ must end with the outputs")
     return shape
 
@@ -190,7 +205,7 @@ def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.neural.nets.images import ARCHITECTURES, image_network
 
     network = {name: value for name, value in model["network_"].items() if name not in ("center", "scale")}
-    shape = _image_shape(model["network_"], sizes)
+    shape = _image_shape(model["network_"], sizes, two_each="target_center_" in model)
     if isinstance(network["architecture"], str) and network["architecture"] not in ARCHITECTURES:
         raise Violation(f"network_ names no architecture: {network['architecture'][:40]!r}")
     check_built(model["weights_"], lambda: image_network(**{**network, "shape": shape}), prefix="body.")
@@ -203,10 +218,12 @@ NETWORK: dict[str, Stored] = {
     "network_": FieldsOf(
         {
             "sizes": ListOf(Count(low=1)),
-            "activation": StringOf(),
+            "activation": DescribedPart({**ACTIVATIONS, **COMPETING}),
             "dropout": Real(0.0, 1.0, finite=True),
             "negative_slope": Real(0.0, finite=True),
-        }
+            "norm": DescribedPart(NORMALIZATIONS),
+        },
+        may_lack=("norm",),
     ),
 }
 SIDE_BY_SIDE: dict[str, Stored] = {
@@ -217,7 +234,7 @@ SIDE_BY_SIDE: dict[str, Stored] = {
         {
             "n_networks": Count(low=1),
             "sizes": ListOf(Count(low=1)),
-            "activation": StringOf(tuple(ACTIVATIONS)),
+            "activation": DescribedPart(ACTIVATIONS),
             "zero_output": TrueOrFalse(),
         }
     ),
@@ -253,11 +270,13 @@ IMAGES: dict[str, Stored] = {
         {
             **SCALED_IMAGES,
             "architecture": OneOf(StringOf(), ListOf(StringOf())),
-            "activation": StringOf(tuple(ACTIVATIONS)),
+            "activation": DescribedPart(ACTIVATIONS),
+            "norm": DescribedPart(NORMALIZATIONS),
             "pooling": StringOf(("max", "avg")),
             "width": Real(0.0, 100.0, finite=True),
             "dropout": optional(Real(0.0, 1.0, finite=True)),
-        }
+        },
+        may_lack=("norm",),
     ),
 }
 PATCHES: dict[str, Stored] = {
@@ -270,6 +289,7 @@ TARGETS: dict[str, Stored] = {
     "target_scale_": ArrayOf("n_outputs"),
     "single_target_": TrueOrFalse(),
 }
+LINK: dict[str, Stored] = {"out_activation_": StringOf(("identity", "exp"))}
 FORMS: Mapping[str, Form] = {
     "MLPClassifier": Form(
         {**CLASSES, **NETWORK, "out_activation_": StringOf(("softmax", "logistic"))}, [_layers_are_stored]
@@ -278,19 +298,20 @@ FORMS: Mapping[str, Form] = {
         {
             **NETWORK,
             **TARGETS,
-            "out_activation_": StringOf(("identity", "exp")),
+            **LINK,
         },
         [_layers_are_stored],
     ),
     "TabularNetClassifier": Form(
         {**CLASSES, **SIDE_BY_SIDE, "temperature_": Real(1e-3, 1e3, finite=True)}, [_side_by_side_layers_are_stored]
     ),
-    "TabularNetRegressor": Form({**SIDE_BY_SIDE, **TARGETS}, [_side_by_side_layers_are_stored]),
+    "TabularNetRegressor": Form({**SIDE_BY_SIDE, **TARGETS, **LINK}, [_side_by_side_layers_are_stored]),
     "SequenceClassifier": Form({**CLASSES, **SERIES}, [_recurrent_layers_are_stored]),
     "SequenceRegressor": Form(
         {
             **SERIES,
             **TARGETS,
+            **LINK,
         },
         [_recurrent_layers_are_stored],
     ),
@@ -299,10 +320,13 @@ FORMS: Mapping[str, Form] = {
         {
             **IMAGES,
             **TARGETS,
+            **LINK,
         },
         [_image_network_is_stored],
     ),
     "VisionTransformer": Form({**CLASSES, **PATCHES}, [_patch_network_is_stored]),
     "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
-    "NeuralRegressor": Form({**MODULE, "single_target_": TrueOrFalse()}, [_stand_in_is_stored]),
+    "NeuralRegressor": Form(
+        {**MODULE, "single_target_": TrueOrFalse(), "n_targets_": Count(low=1), **LINK}, [_stand_in_is_stored]
+    ),
 }

@@ -1,8 +1,9 @@
 """Minimizers of any differentiable function of an array, each a generator of records.
 
-``minimize`` runs one to its end; ``rules`` are the first-order updates as pure functions, ``schedules`` the
-learning rates, ``sgd`` descends on finite sums by batches; Newton, trust-region, quasi-Newton, conjugate-gradient,
-coordinate and proximal methods, a quadratic-program solver, a genetic algorithm and hyperparameter search follow.
+``minimize`` runs one to its end. ``rules`` are the first-order updates and ``rate_schedules`` the learning rates, as
+objects that networks take too; ``schedules`` are the functions behind the latter. ``sgd`` descends on finite sums by
+batches. Newton, trust-region, quasi-Newton, conjugate-gradient, coordinate and proximal methods, a quadratic-program
+solver, a genetic algorithm and hyperparameter search follow.
 """
 
 from margin.optimize.bisection import bisect
@@ -37,7 +38,38 @@ from margin.optimize.methods import METHODS, minimize
 from margin.optimize.proximal import fista, proximal_gradient, soft_threshold
 from margin.optimize.quadratics import classify_critical_point, classify_quadratic
 from margin.optimize.quasi_newton import bfgs, lbfgs
+from margin.optimize.rate_schedules import (
+    Constant,
+    Cosine,
+    CosineRestarts,
+    Cyclical,
+    ExponentialDecay,
+    InversePower,
+    InverseTime,
+    LinearDecay,
+    OneCycle,
+    Plateau,
+    RateSchedule,
+    StepDecay,
+    WarmUp,
+)
 from margin.optimize.rate_search import rate_range_test
+from margin.optimize.rules import (
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AdamW,
+    AMSGrad,
+    Descent,
+    Lion,
+    Momentum,
+    Muon,
+    NAdam,
+    Nesterov,
+    RMSProp,
+    Rule,
+)
 from margin.optimize.search import grid_search, random_search
 from margin.optimize.second_order import damped_newton, newton, newton_root
 from margin.optimize.steps import Diverged, MinimizerStep, OptimizationError, Result, follow
@@ -45,11 +77,38 @@ from margin.optimize.trust import newton_cg, trust_region
 
 __all__ = [
     "METHODS",
+    "AMSGrad",
+    "AdaDelta",
+    "AdaGrad",
+    "AdaMax",
+    "Adam",
+    "AdamW",
+    "Constant",
+    "Cosine",
+    "CosineRestarts",
+    "Cyclical",
+    "Descent",
     "Diverged",
+    "ExponentialDecay",
     "FiniteSum",
+    "InversePower",
+    "InverseTime",
+    "LinearDecay",
+    "Lion",
     "MinimizerStep",
+    "Momentum",
+    "Muon",
+    "NAdam",
+    "Nesterov",
+    "OneCycle",
     "OptimizationError",
+    "Plateau",
+    "RMSProp",
+    "RateSchedule",
     "Result",
+    "Rule",
+    "StepDecay",
+    "WarmUp",
     "accumulate",
     "adadelta",
     "adagrad",

@@ -1,16 +1,22 @@
-"""First-order minimizers of any differentiable function: one loop, and one face per update rule."""
+"""First-order minimizers of any differentiable function: one loop, and a function by the name of every update rule."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
+from margin.core.docstrings import with_sections
+from margin.core.parameters import parameters_of
 from margin.optimize.clipping import clip_norm
 from margin.optimize.objective import Function, Gradient, Objective
-from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, Rule
-from margin.optimize.schedules import Schedule, as_schedule
+from margin.optimize.rate_schedules import RateSchedule, schedule_over
+from margin.optimize.rules import RULES, Rule
+from margin.optimize.schedules import Schedule, watch_loss
 from margin.optimize.steps import StepOutcome, Steps, length
 
 __all__ = [
+    "FIRST_ORDER",
     "adadelta",
     "adagrad",
     "adam",
@@ -22,7 +28,9 @@ __all__ = [
     "rmsprop",
 ]
 
-Rate = float | Schedule
+Rate = float | Schedule | RateSchedule
+
+PATIENCE = 10  # values without a gain before a plateau lowers the rate, if it does not say
 
 
 def descend(
@@ -31,7 +39,7 @@ def descend(
     x0: Any,
     rule: Rule,
     *,
-    learning_rate: Rate,
+    learning_rate: Rate | None = None,
     max_iter: int = 1000,
     tol: float = 1e-6,
     max_norm: float | None = None,
@@ -39,7 +47,7 @@ def descend(
 ) -> Steps:
     """Follow ``rule`` from ``x0`` until the gradient norm is at most ``tol``.
 
-    ``learning_rate`` is a number or a schedule; ``max_norm`` clips gradients before the rule sees them.
+    ``max_norm`` clips gradients before the rule sees them.
 
     Parameters
     ----------
@@ -52,8 +60,9 @@ def descend(
         The starting point.
     rule : Rule
         How a gradient becomes a step, e.g. ``Adam()`` from :mod:`margin.optimize.rules`.
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    learning_rate : float, callable, RateSchedule or None
+        Learning rate, a function of the step from :mod:`margin.optimize.schedules`, or an object like ``Cosine()``;
+        None for the usual rate of the rule.
     max_iter : int
         Most iterations.
     tol : float
@@ -64,21 +73,29 @@ def descend(
         What messages and errors call this method.
     """
     objective = Objective(name, f, grad, x0, max_iter=max_iter)
-    rate = as_schedule(learning_rate)
-    x, state = objective.x, rule.start(objective.x)
+    rate = schedule_over(rule.usual_rate if learning_rate is None else learning_rate, rule.usual_rate, max_iter)
+    plateau = learning_rate.plateau if isinstance(learning_rate, RateSchedule) else None
+    shape, x = objective.shape, objective.x  # flat, but a rule sees it in its own shape
+    state = rule.start(x.reshape(shape))
     value, gradient = objective.both(x)
     norm = length(gradient)
     yield objective.record(0, x, value, norm, 0.0)
-    first = value
+    first = best = value
+    waited, fraction = 0, 1.0
     for t in range(1, max_iter + 1):
         if norm <= tol:
             return StepOutcome(True, f"{name}: gradient norm {norm:.3g} at step {t - 1}.")
-        point = rule.point(state, x)
-        used = gradient if point is x else objective.gradient(point)
+        here = x.reshape(shape)
+        point = rule.point(state, here)
+        used = gradient if point is here else objective.gradient(point.ravel())
         used = used if max_norm is None else clip_norm(used, max_norm)
-        state, move = rule.update(state, used, x, rate(t - 1))
-        x = x + move
+        state, step = rule.update(state, used.reshape(shape), here, fraction * rate(t - 1))
+        x, move = x + step.ravel(), step
         value, gradient = objective.both(x)
+        if plateau is not None:
+            best, waited = watch_loss(best, waited, value)
+            if waited >= (plateau.patience or PATIENCE):
+                fraction, waited = plateau.lowered(fraction) or fraction, 0
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(move))
     if norm <= tol:
@@ -89,268 +106,46 @@ def descend(
     return StepOutcome(False, f"{name}: gradient norm {norm:.3g} above tol after {max_iter} steps{rose}.")
 
 
-def gradient_descent(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 0.1,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    r"""Gradient descent :math:`\theta_{t+1} = \theta_t - \eta_t \nabla f(\theta_t)`.
+def _method(name: str) -> Callable[..., Steps]:
+    """The minimizer that goes by the name of a rule, with the parameters of the rule among its own."""
+    rule = RULES[name]
+    declared = parameters_of(rule)
 
-    Converges on a quadratic exactly when eta < 2/L, L the largest curvature.
+    def method(
+        f: Function,
+        grad: Gradient,
+        x0: Any,
+        *,
+        learning_rate: Rate = rule.usual_rate,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        max_norm: float | None = None,
+        **parameters: Any,
+    ) -> Steps:
+        chosen = rule(**parameters)
+        return descend(
+            f, grad, x0, chosen, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name=name
+        )
 
-    Parameters
-    ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
-
-    The others are those of :func:`descend`.
-
-    Examples
-    --------
-    >>> *_, last = gradient_descent(lambda x: x @ x / 2, lambda x: x, [4.0, -2.0], learning_rate=0.5)
-    >>> bool(last.gradient_norm <= 1e-6)
-    True
-    """
-    return descend(
-        f,
-        grad,
-        x0,
-        Descent(),
-        learning_rate=learning_rate,
-        max_iter=max_iter,
-        tol=tol,
-        max_norm=max_norm,
-        name="gradient_descent",
-    )
+    own = [inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY, default=p.default) for p in declared.values()]
+    others = [p for p in inspect.signature(method).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    method.__signature__ = inspect.Signature([*others[:4], *own, *others[4:]])  # type: ignore[attr-defined]
+    method.__name__ = method.__qualname__ = name
+    summary = f":func:`descend` by the rule :class:`~margin.optimize.rules.{rule.__name__}`."
+    if not declared:
+        summary += "\n\nParameters\n----------\nlearning_rate : float, callable or RateSchedule\n    Learning rate."
+    others_elsewhere = "\n\nThe others are those of :func:`descend`."
+    method.__doc__ = with_sections(summary, declared.values(), []) + others_elsewhere
+    return method
 
 
-def momentum(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 0.01,
-    gamma: float = 0.9,
-    convention: str = "sum",
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    """Heavy-ball momentum; see :class:`~margin.optimize.rules.Momentum` for the conventions.
+FIRST_ORDER: dict[str, Callable[..., Steps]] = {name: _method(name) for name in RULES}
 
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
-    gamma : float in [0, 1)
-        Fraction of the velocity that is kept.
-    convention : {"sum", "average", "unscaled"}
-        What the velocity accumulates.
-
-    The others are those of :func:`descend`.
-    """
-    rule = Momentum(gamma, convention)
-    return descend(
-        f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="momentum"
-    )
-
-
-def nesterov(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 0.01,
-    gamma: float = 0.9,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    """Nesterov's look-ahead momentum; see :class:`~margin.optimize.rules.Nesterov`.
-
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
-    gamma : float in [0, 1)
-        Fraction of the velocity that is kept.
-
-    The others are those of :func:`descend`.
-    """
-    rule = Nesterov(gamma)
-    return descend(
-        f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="nesterov"
-    )
-
-
-def adagrad(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 0.1,
-    eps: float = 1e-10,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    """AdaGrad; see :class:`~margin.optimize.rules.AdaGrad`.
-
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
-    eps : float
-        Added to the denominator.
-
-    The others are those of :func:`descend`.
-    """
-    rule = AdaGrad(eps)
-    return descend(
-        f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adagrad"
-    )
-
-
-def rmsprop(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 0.01,
-    beta: float = 0.99,
-    eps: float = 1e-8,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    """RMSProp; see :class:`~margin.optimize.rules.RMSProp`. With a constant rate it hovers around a minimum.
-
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
-    beta : float in [0, 1)
-        Decay of the running mean of squared gradients.
-    eps : float
-        Added to the denominator.
-
-    The others are those of :func:`descend`.
-    """
-    rule = RMSProp(beta, eps)
-    return descend(
-        f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="rmsprop"
-    )
-
-
-def adadelta(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 1.0,
-    rho: float = 0.9,
-    eps: float = 1e-6,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    """AdaDelta; see :class:`~margin.optimize.rules.AdaDelta`.
-
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        Factor of the step.
-    rho : float in [0, 1)
-        Decay of the running mean of squared gradients and of squared steps.
-    eps : float
-        Added to both running means.
-
-    The others are those of :func:`descend`.
-    """
-    rule = AdaDelta(rho, eps)
-    return descend(
-        f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adadelta"
-    )
-
-
-def adam(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    """Adam; see :class:`~margin.optimize.rules.Adam`.
-
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
-    beta1 : float in [0, 1)
-        Decay of the running mean of gradients.
-    beta2 : float in [0, 1)
-        Decay of the running mean of squared gradients.
-    eps : float
-        Added to the denominator.
-
-    The others are those of :func:`descend`.
-    """
-    rule = Adam(beta1, beta2, eps)
-    return descend(
-        f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adam"
-    )
-
-
-def adamw(
-    f: Function,
-    grad: Gradient,
-    x0: Any,
-    *,
-    learning_rate: Rate = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 0.01,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    max_norm: float | None = None,
-) -> Steps:
-    """Adam with decoupled weight decay: it pulls towards 0, so its limit is not the minimum of ``f`` alone.
-
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
-    beta1 : float in [0, 1)
-        Decay of the running mean of gradients.
-    beta2 : float in [0, 1)
-        Decay of the running mean of squared gradients.
-    eps : float
-        Added to the denominator.
-    weight_decay : float
-        Decay of the weights per step, times the learning rate.
-
-    The others are those of :func:`descend`.
-    """
-    rule = Adam(beta1, beta2, eps, weight_decay)
-    return descend(
-        f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adamw"
-    )
+gradient_descent = FIRST_ORDER["gradient_descent"]
+momentum = FIRST_ORDER["momentum"]
+nesterov = FIRST_ORDER["nesterov"]
+adagrad = FIRST_ORDER["adagrad"]
+rmsprop = FIRST_ORDER["rmsprop"]
+adadelta = FIRST_ORDER["adadelta"]
+adam = FIRST_ORDER["adam"]
+adamw = FIRST_ORDER["adamw"]

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from margin.optimize.clipping import accumulate as weighted_mean
 from margin.optimize.clipping import clip_norm
 from margin.optimize.objective import starting_point
+from margin.optimize.rate_schedules import RateSchedule, schedule_over
 from margin.optimize.rules import Descent, Rule
-from margin.optimize.schedules import Schedule, as_schedule
+from margin.optimize.schedules import Schedule
 from margin.optimize.steps import Array, Diverged, MinimizerStep, OptimizationError, StepOutcome, Steps, length
 
 __all__ = ["FiniteSum", "batches", "sgd"]
@@ -87,7 +88,7 @@ def sgd(
     *,
     rng: np.random.Generator | None = None,
     rule: Rule | None = None,
-    learning_rate: float | Schedule = 0.01,
+    learning_rate: float | Schedule | RateSchedule = 0.01,
     batch_size: int | None = 1,
     epochs: int = 10,
     accumulate: int = 1,
@@ -112,8 +113,8 @@ def sgd(
         Shuffles the rows; without it they stay in order.
     rule : Rule, optional
         How a gradient becomes a step; plain descent by default.
-    learning_rate : float or Schedule
-        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    learning_rate : float, callable or RateSchedule
+        Learning rate, a function of the update from :mod:`margin.optimize.schedules`, or an object like ``Cosine()``.
     batch_size : int or None
         Rows of a batch; None for all.
     epochs : int
@@ -125,11 +126,13 @@ def sgd(
     """
     _check(problem.n, batch_size, epochs, accumulate)
     rule = Descent() if rule is None else rule
-    rate = as_schedule(learning_rate)
     size = problem.n if batch_size is None else batch_size
+    total = epochs * ceil(ceil(problem.n / size) / accumulate)
+    if isinstance(learning_rate, RateSchedule) and learning_rate.plateau is not None:
+        raise ValueError(f"sgd: learning_rate must not wait for a plateau of single batches; got {learning_rate!r}.")
+    rate = schedule_over(learning_rate, rule.usual_rate, total)
     x = starting_point("sgd", x0)
     state, seen, t = rule.start(x), 0, 0
-    total = epochs * ceil(ceil(problem.n / size) / accumulate)
     yield _record(0, x, problem.value(x), length(problem.gradient(x)), 0.0, 0, 0, total)
     for epoch in range(1, epochs + 1):
         for group in _groups(batches(problem.n, size, rng), accumulate):

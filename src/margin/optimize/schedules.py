@@ -1,6 +1,7 @@
 r"""Learning-rate schedules: pure functions of the step, counted from 0.
 
-Every constructor returns a ``Schedule``, a function t -> rate. ``warm_up`` puts a rise before any of them.
+Every constructor returns a ``Schedule``, a function t -> rate. ``warm_up`` puts a rise before any of them. The objects
+of :mod:`margin.optimize.rate_schedules` lay them over the steps of a training.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ __all__ = [
     "as_schedule",
     "constant",
     "cosine",
+    "cosine_restarts",
+    "cyclical",
     "exponential",
     "inverse_power",
     "inverse_time",
@@ -23,6 +26,7 @@ __all__ = [
     "one_cycle",
     "step_decay",
     "warm_up",
+    "watch_loss",
 ]
 
 Schedule = Callable[[int], float]
@@ -90,6 +94,38 @@ def cosine(rate: float, *, steps: int, floor: float = 0.0) -> Schedule:
     return lambda t: floor + 0.5 * (rate - floor) * (1 + math.cos(math.pi * min(t / steps, 1.0)))
 
 
+def cosine_restarts(rate: float, *, period: int, growth: float = 1.0, floor: float = 0.0) -> Schedule:
+    r"""The cosine over ``period`` steps again and again, each time ``growth`` times as long (Loshchilov, Hutter, 2017).
+
+    >>> [round(cosine_restarts(1.0, period=2, growth=2)(t), 3) for t in range(7)]
+    [1.0, 0.5, 1.0, 0.854, 0.5, 0.146, 1.0]
+    """
+    _positive("cosine_restarts", rate=rate, period=period)
+    if not (np.isfinite(growth) and growth >= 1):
+        raise ValueError(f"cosine_restarts: growth must be a finite number at least 1; got {growth!r}.")
+
+    def rate_at(t: int) -> float:
+        within, length = float(t), float(period)
+        if growth == 1:
+            within %= length
+        else:
+            done = math.floor(math.log(t / period * (growth - 1) + 1, growth) + 1e-9)  # cycles that are over
+            within, length = t - period * (growth**done - 1) / (growth - 1), period * growth**done
+        return floor + 0.5 * (rate - floor) * (1 + math.cos(math.pi * within / length))
+
+    return rate_at
+
+
+def cyclical(rate: float, *, period: int, floor: float) -> Schedule:
+    r"""A triangle: up from ``floor`` to ``rate`` in half a ``period``, and down again (Smith, 2017).
+
+    >>> [cyclical(1.0, period=4, floor=0.5)(t) for t in range(5)]
+    [0.5, 0.75, 1.0, 0.75, 0.5]
+    """
+    _positive("cyclical", rate=rate, period=period)
+    return lambda t: floor + (rate - floor) * (1 - abs(1 - 2 * (t % period) / period))
+
+
 def warm_up(schedule: Schedule, *, steps: int) -> Schedule:
     r"""A straight rise over ``steps`` to the schedule's first rate, then the schedule from its beginning.
 
@@ -114,7 +150,7 @@ def one_cycle(
     top = rise * steps - 1  # the index of the step with the peak rate; the last step has index steps - 1
 
     def rate(t: int) -> float:
-        if t <= top:
+        if t <= top and top > 0:  # a short run may begin at its peak
             return _cosine_between(start, peak, t / top)
         return _cosine_between(peak, end, min((t - top) / (steps - 1 - top), 1.0))
 
@@ -125,18 +161,34 @@ def _cosine_between(a: float, b: float, fraction: float) -> float:
     return b + (a - b) / 2 * (1 + math.cos(math.pi * fraction))
 
 
-def on_plateau(rate: float, losses: Sequence[float], *, patience: int = 10, factor: float = 0.1) -> float:
-    """The rate after these losses: lowered each time more than ``patience`` of them brought no new minimum.
+def on_plateau(
+    rate: float, losses: Sequence[float], *, patience: float = 10, factor: float = 0.1, tol: float = 0.0
+) -> float:
+    """The rate after these losses: lowered each time more than ``patience`` of them brought no gain above ``tol``.
 
     The only schedule that looks at the run; still a pure function, of the loss history.
     """
     _positive("on_plateau", rate=rate, factor=factor)
-    best, waited = np.inf, 0
+    best, waited = math.inf, 0
     for loss in losses:
-        if loss < best:
-            best, waited = loss, 0
-        else:
-            waited += 1
+        best, waited = watch_loss(best, waited, loss, tol=tol)
         if waited > patience:
-            rate, waited = rate * factor, 0
+            rate, waited = lowered(rate, factor), 0
     return rate
+
+
+def watch_loss(best: float, waited: int, loss: float, *, tol: float = 0.0) -> tuple[float, int]:
+    """The lowest loss with this one, and how many in a row brought no gain above ``tol``.
+
+    A smaller gain is remembered, but it is none: many of them are slow progress.
+
+    >>> watch_loss(1.0, 3, 0.95, tol=0.1), watch_loss(1.0, 3, 0.5, tol=0.1)
+    ((0.95, 4), (0.5, 0))
+    """
+    gain = best - loss
+    return (loss if gain > 0 else best), (0 if gain > tol else waited + 1)
+
+
+def lowered(rate: float, factor: float) -> float:
+    """``rate`` times ``factor``, by a division: 5 and 10 are exact, a fifth and a tenth are not."""
+    return rate / (1 / factor)

@@ -15,15 +15,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Integer, Number
+from margin.core.domains import Integer, Number
 from margin.core.parameters import parameter
 from margin.core.records import Record
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes, learning_rates
+from margin.neural.losses.regression import mse_loss
 from margin.neural.nets.mlp import MLP
+from margin.neural.parts import described
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import squared_error
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["CoordinateNetwork", "WaveNetwork", "grid_points", "psnr", "recover_from_laplacian"]
 
@@ -71,11 +74,13 @@ class CoordinateNetwork(NeuralEstimator):
 
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
     _: KW_ONLY
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter("relu", ACTIVATION, "Activation function of the hidden units.")
     n_waves: int = parameter(32, Integer(low=1), "Random waves that the coordinates are turned into.")
     frequency: float = parameter(1.0, Number(above=0), "Deviation of the waves' frequencies, in periods per unit.")
     learning_rate_init: float = parameter(0.01, Number(above=0), "Initial learning rate of the schedule.")
-    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "Schedule of the learning rate.")
+    learning_rate: str | RateSchedule = parameter(
+        "cosine", learning_rates("constant", "cosine"), "Schedule of the learning rate."
+    )
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
@@ -90,7 +95,7 @@ class CoordinateNetwork(NeuralEstimator):
             "frequency": float(self.frequency),
             "hidden": layer_sizes(self.hidden_layer_sizes),
             "n_outputs": 1,
-            "activation": self.activation,
+            "activation": described("CoordinateNetwork: activation", self.activation, ACTIVATIONS),
         }
         self.n_features_in_ = image.ndim
         seed = self._seed(state)
@@ -130,7 +135,7 @@ def recover_from_laplacian(image: Any, *, max_iter: int = 300, random_state: int
     def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         u = module(batch[0]).reshape(image.shape)
         laplacian_of_u = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
-        return {"loss": (laplacian_of_u - goal).square().mean() + (u - known)[frame].square().mean()}
+        return {"loss": mse_loss(laplacian_of_u, goal) + mse_loss(u[frame], known[frame])}
 
     module = build(lambda: WaveNetwork(2, 64, 1.0, [64], 1, "tanh"), random_state, torch.float64)
     batches = DrawnPoints(lambda _: (points,), random_state, redraw_every=None, steps_per_epoch=max_iter)

@@ -28,12 +28,22 @@ from margin.core.number_range import check_magnitude
 from margin.core.parameters import default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import (
+    ACTIVATION,
+    LAYER_SIZES,
+    OPTIMIZERS,
+    layer_sizes,
+    learning_rates,
+    solvers,
+)
+from margin.neural.losses.regression import squared_error
 from margin.neural.nets.mlp import MLP
+from margin.neural.parts import described
 from margin.neural.training import TensorRows
-from margin.neural.training.optimizers import OPTIMIZERS
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 from margin.physics.discrete_adjoint import can_be_written_out, perceptron_states
 from margin.physics.steps import explicit_step
 from margin.physics.tableaus import EXPLICIT
@@ -138,19 +148,21 @@ class NeuralODE(NeuralEstimator):
 
     hidden_layer_sizes: Sequence[int] | int = parameter((32,), LAYER_SIZES, "Units of each hidden layer of the slope.")
     _: KW_ONLY
-    activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter("tanh", ACTIVATION, "Activation function of the hidden units.")
     interval: float = parameter(1.0, Number(above=0), "Time between two rows of a trajectory.")
     window: int = parameter(5, Integer(low=1), "Intervals that a training window covers.")
     steps: int = parameter(2, Integer(low=1, high=1_000), "Steps of the solver per interval.")
     method: str = parameter("rk4", Choice(*EXPLICIT), "Method of the solver.")
     gradient: str = parameter("backprop", Choice("backprop", "adjoint"), "How gradients pass the solver.")
     learning_rate_init: float = default(0.01)
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "adam",
-        Choice("lbfgs", *OPTIMIZERS),
+        solvers("lbfgs", *OPTIMIZERS),
         "Optimizer; 'lbfgs' takes all windows at every step.",
     )
-    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "Schedule of the learning rate.")
+    learning_rate: str | RateSchedule = parameter(
+        "cosine", learning_rates("constant", "cosine"), "Schedule of the learning rate."
+    )
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
@@ -163,7 +175,7 @@ class NeuralODE(NeuralEstimator):
             )
         self.n_features_in_ = X.shape[2]
         sizes = [X.shape[2], *layer_sizes(self.hidden_layer_sizes), X.shape[2]]
-        network = {"sizes": sizes, "activation": self.activation}
+        network = {"sizes": sizes, "activation": described("NeuralODE: activation", self.activation, ACTIVATIONS)}
         if self._goes_on() and network != self.network_:
             raise ValueError("NeuralODE: warm_start must go on with the same network.")
         self.network_ = network
@@ -174,7 +186,7 @@ class NeuralODE(NeuralEstimator):
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             predicted = solve(module, batch[0][:, 0], times, self.steps, self.method).transpose(0, 1)
-            return {"loss": (predicted - batch[0]).square().mean(dim=(1, 2))}
+            return {"loss": squared_error(predicted, batch[0]).mean(dim=(1, 2))}
 
         seed = self._seed(state)
         train, valid = self._split(len(windows), seed)

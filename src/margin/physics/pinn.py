@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Function, Integer, Number, Optional, Options
+from margin.core.domains import Function, Integer, Number, Optional, Options
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.domains.base import Domain
 from margin.core.notices import warn_user
@@ -28,12 +28,13 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.core.threads import torch_threads
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
+from margin.neural.parts import described
 from margin.neural.training import Patience, QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
-from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.steps import Objective
+from margin.optimize.rules import Rule
 from margin.physics.levenberg_marquardt import LevenbergMarquardt
 from margin.physics.residuals import Known, equations
 from margin.physics.solution_network import SolutionLoss, SolutionNetwork, pinn_loss
@@ -131,11 +132,11 @@ class PINN(RegressorMixin, NeuralEstimator):
         "Period of the solution in each coordinate, None where it has none; the network has it by construction.",
     )
     hidden_layer_sizes: Sequence[int] | int = parameter((20, 20, 20), LAYER_SIZES, "Units of each hidden layer.")
-    activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Function of the hidden units; it must be smooth.")
+    activation: str | Activation = parameter("tanh", ACTIVATION, "Function of the hidden units; it must be smooth.")
     condition_weight: float = parameter(1.0, Number(above=0), "Weight of the conditions against the residual.")
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "lbfgs",
-        Choice("lbfgs", "levenberg-marquardt", *OPTIMIZERS),
+        solvers("lbfgs", "levenberg-marquardt", *OPTIMIZERS),
         "Optimizer; 'lbfgs' takes all points at every step, and so does 'levenberg-marquardt' unless batch_size says "
         "less; the latter is for some thousand weights at most and for derivatives up to the second.",
     )
@@ -219,7 +220,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         high = np.where(high > low, high, low + 1)
         network: dict[str, Any] = {
             "sizes": [X.shape[1], *layer_sizes(self.hidden_layer_sizes), int(self.n_outputs)],
-            "activation": self.activation,
+            "activation": described("PINN: activation", self.activation, ACTIVATIONS),
             "coefficients": {name: float(value) for name, value in (self.coefficients or {}).items()},
         }
         if any(periods):

@@ -66,7 +66,7 @@ def carried_layout(
     That is the case for derivatives above the second, for activations whose derivatives are not known here, and
     for residuals that differentiate in a way of their own, which is noticed by comparing both ways at some points.
     """
-    if module.activation not in SMOOTH:
+    if module.activation not in list(SMOOTH):
         return None
     x = points[:PROBES].detach().requires_grad_()
     with torch.enable_grad():

@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from margin.neural.initialize.schemes import xavier_
 from margin.neural.nets.mlp import MLP
 from margin.physics.derivatives import with_derivatives
 from margin.physics.least_squares import ResidualSquares
@@ -28,7 +29,7 @@ class SolutionNetwork(nn.Module):
         self.encoding = InputEncoding(list(low), list(high), list(periods or [None] * sizes[0]))
         self.mlp = MLP([self.encoding.n_features, *sizes[1:]], activation)
         for linear in self.mlp.linears:  # He's start is for rectifiers; derivatives of smooth units want a smaller one
-            nn.init.xavier_normal_(linear.weight)
+            xavier_(linear.weight)
         self.coefficients = nn.ParameterDict(
             {name: nn.Parameter(torch.tensor(float(value))) for name, value in coefficients.items()}
         )

@@ -19,13 +19,14 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS
 from margin.neural.stored import TRAINED, check_built
+from margin.neural.stored_parts import DescribedPart
 
 __all__ = ["FORMS"]
 
 SIZES = ListOf(Count(low=1, high=2**31))
-ACTIVATION = StringOf(tuple(ACTIVATIONS))
+ACTIVATION = DescribedPart(ACTIVATIONS)
 
 
 def _solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:

@@ -22,6 +22,7 @@ from margin.core.arguments import finite
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
+from margin.foundations.linalg import svd
 
 __all__ = ["Correspondence", "CorrespondenceAnalysis", "correspondence_analysis"]
 
@@ -57,8 +58,8 @@ def correspondence_analysis(table: Any, k: int | None = None) -> Correspondence:
     r, c = P.sum(axis=1), P.sum(axis=0)
     row_scale, column_scale = _inverse_root(r), _inverse_root(c)
     residuals = row_scale[:, None] * (P - np.outer(r, c)) * column_scale
-    U, singular, Vt = np.linalg.svd(residuals, full_matrices=False)
-    U, V = U[:, :k], Vt[:k].T
+    U, singular, V = svd(residuals)
+    U, V = U[:, :k], V[:, :k]
     signs = np.where(V[np.abs(V).argmax(axis=0), np.arange(k)] < 0, -1.0, 1.0)
     singular_k = singular[:k]
     return Correspondence(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, Form, Real, Sizes, Stored, StringOf, Violation, optional
+from margin.core.invariants import ArrayOf, Count, Form, Real, Sizes, Stored, StringOf, Violation, optional, sometimes
 
 __all__ = ["FORMS"]
 
@@ -37,8 +37,8 @@ FORMS: Mapping[str, Form] = {
     ),
     "FastICA": Form(
         {
-            "mean_": ArrayOf("n_features"),
-            "whitening_": ArrayOf("n_components", "n_features"),
+            "mean_": sometimes(ArrayOf("n_features")),
+            "whitening_": sometimes(ArrayOf("n_components", "n_features")),
             "components_": ArrayOf("n_components", "n_features"),
             "mixing_": ArrayOf("n_features", "n_components"),
             "n_iter_": Count(),
@@ -60,14 +60,15 @@ FORMS: Mapping[str, Form] = {
             **EMBEDDED,
             "stress_": Real(),
             "dissimilarity_matrix_": ArrayOf("n_samples", "n_samples"),
-            "mean_squares_": ArrayOf("n_samples"),
-            "knots_": ArrayOf("n_knots"),
-            "heights_": ArrayOf("n_knots"),
+            "mean_squares_": sometimes(ArrayOf("n_samples")),
+            "knots_": sometimes(ArrayOf("n_knots")),
+            "heights_": sometimes(ArrayOf("n_knots")),
         }
     ),
     "Isomap": Form(
         {
             **EMBEDDED,
+            "n_iter_": sometimes(Count()),
             "eigenvalues_": ArrayOf("n_components"),
             "dist_matrix_": ArrayOf("n_samples", "n_samples"),
             "n_parts_": Count(),

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from margin.report.markdown import code, plain, shell_path
 from margin.report.numbers import score
 
 __all__ = ["comparison_card", "fit_card"]
+
+
+MODEL = "model.safetensors"
 
 
 def fit_card(folder: Any, manifest: Mapping[str, Any], last: Mapping[str, Any]) -> str:
@@ -27,9 +31,13 @@ def fit_card(folder: Any, manifest: Mapping[str, Any], last: Mapping[str, Any]) 
         *([f"Last record: {_numbers(last)}."] if last else []),
         f"Versions: {_versions(manifest.get('versions', {}))}.",
     ]
-    evidence = ["Not measured here: this model has seen all rows of its data.", _score_hint(folder, manifest, target)]
-    uses = _uses(folder, manifest.get("task", ""))
-    sections = {"What it was taught": data, "Training": training, "How good it is": evidence, "Use": uses}
+    unseen = plain("Not measured here: this model has seen all rows of its data.")
+    sections = {
+        "What it was taught": [plain(line) for line in data],
+        "Training": [plain(line) for line in training],
+        "How good it is": [unseen, _score_hint(folder, manifest, target)],
+        "Use": _uses(folder, manifest.get("task", "")),
+    }
     return _markdown(f"{model}: {manifest.get('data')}", sections)
 
 
@@ -58,12 +66,12 @@ def comparison_card(comparison: Any) -> str:
         evidence.append(f"Not distinguishable from it: {', '.join(ties)}.")
     evidence += [comparison.diagnosis] if comparison.diagnosis else []
     training = [
-        f"Seed {comparison.seed}; versions: {_versions(comparison.versions or {})}.",
-        f"Repeat: `{comparison.command or comparison.call}`",
+        plain(f"Seed {comparison.seed}; versions: {_versions(comparison.versions or {})}."),
+        f"Repeat: {code(comparison.command or comparison.call)}",
     ]
     sections = {
-        "What it was taught": data,
-        "How good it is": evidence,
+        "What it was taught": [plain(line) for line in data],
+        "How good it is": [plain(line) for line in evidence],
         "Training": training,
         "Use": _uses(comparison.folder, comparison.task),
     }
@@ -74,21 +82,22 @@ def _score_hint(folder: Any, manifest: Mapping[str, Any], target: str | None) ->
     if manifest.get("task") == "transformation":
         return "A transformation has no score of its own."
     rows = f"rows that have {target}" if target else "new rows"
-    return f"Measure it on {rows}: `margin score {folder} new.csv`"
+    return f"{plain(f'Measure it on {rows}')}: {code(f'margin score {shell_path(folder)} new.csv')}"
 
 
 def _uses(folder: Any, task: str) -> list[str]:
     command = {"transformation": "transform", "density": "sample"}.get(task, "predict")
     arguments = "" if command == "sample" else " new.csv"
     return [
-        f"`margin {command} {folder}{arguments}`",
-        f'Python: `margin.load("{folder}/model.safetensors")`',
+        code(f"margin {command} {shell_path(folder)}{arguments}"),
+        f"Python: {code(f'margin.load({str(folder / MODEL)!r})')}",
         "Rows unlike those it was taught (other times, places, instruments) may be answered badly without notice.",
     ]
 
 
 def _markdown(title: str, sections: Mapping[str, Sequence[str]]) -> str:
-    parts = [f"# {title}"]
+    """``title`` is plain text, the lines are Markdown."""
+    parts = [f"# {plain(title)}"]
     for heading, lines in sections.items():
         parts.append(f"## {heading}\n\n" + "\n".join(f"- {line}" for line in lines))
     return "\n\n".join(parts) + "\n"

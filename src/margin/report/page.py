@@ -137,7 +137,7 @@ def _answer(comparison: Any, unseen: UnseenRows | None) -> list[Markup]:
 def _named(comparison: Any) -> Markup:
     """The winner's name, leading to the row of the notes that explains it."""
     inner = getattr(comparison.best_, "regressor_", comparison.best_)
-    inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
+    inner = inner.steps[-1][1] if isinstance(getattr(inner, "steps", None), list) else inner
     return class_term(type(inner), comparison.winner) if inner is not None else text(comparison.winner)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from margin.report.layout import block, code, numbers_table, paragraph
+from margin.report.markdown import shell_path
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import seconds
 
@@ -64,7 +65,7 @@ def reproduce_content(comparison: Any) -> Markup:
         block(comparison.command) if comparison.command else None,
         block(comparison.call),
         paragraph("Predict new rows with the model it left, which is trained on all rows:"),
-        block(f"margin predict {comparison.folder} new.csv"),
+        block(f"margin predict {shell_path(comparison.folder)} new.csv"),
         block(load),
         element("div", *(table for table in tables if table is not None), class_="figures small"),
     ]

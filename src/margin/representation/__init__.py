@@ -1,7 +1,8 @@
 """Representations that are learned: by comparing views, images with captions, rows with rows; and their metrics."""
 
+from margin.neural.losses.margins import triplet_loss
 from margin.representation.clip import CLIP, zero_shot_probabilities
-from margin.representation.contrastive import clip_loss, cosine_similarity, nt_xent, triplet_loss
+from margin.representation.contrastive import clip_loss, cosine_similarity, nt_xent
 from margin.representation.metric_learning import NeighborhoodComponentsAnalysis, nca_objective
 from margin.representation.pretraining import pretrain
 from margin.representation.riemannian import curve_length, geodesic_curve, local_metric, pullback_metric

@@ -16,7 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["clip_loss", "cosine_similarity", "nt_xent", "triplet_loss"]
+from margin.neural.losses.fused import fused_cross_entropy
+
+__all__ = ["clip_loss", "cosine_similarity", "nt_xent"]
 
 
 def cosine_similarity(a: Tensor, b: Tensor) -> Tensor:
@@ -43,7 +45,7 @@ def nt_xent(z: Tensor, temperature: float = 0.5) -> Tensor:
     itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
     similarity = similarity.masked_fill(itself, -torch.inf)
     partner = torch.arange(len(z), device=z.device).roll(n)
-    return functional.cross_entropy(similarity, partner, reduction="none")
+    return fused_cross_entropy(similarity, partner, reduction="none")
 
 
 def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float = 1.0) -> Tensor:
@@ -58,12 +60,5 @@ def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float = 1.0) -> Ten
         )
     logits = scale * cosine_similarity(images, texts)
     target = torch.arange(len(images), device=images.device)
-    image_loss = functional.cross_entropy(logits, target, reduction="none")
-    return (image_loss + functional.cross_entropy(logits.T, target, reduction="none")) / 2
-
-
-def triplet_loss(anchor: Tensor, like: Tensor, unlike: Tensor, margin: float = 1.0) -> Tensor:
-    r""":math:`\max(0, \|a - p\|^2 - \|a - n\|^2 + m)` per row (Schroff et al. 2015)."""
-    near = (anchor - like).square().sum(dim=1)
-    far = (anchor - unlike).square().sum(dim=1)
-    return (near - far + margin).relu()
+    image_loss = fused_cross_entropy(logits, target, reduction="none")
+    return (image_loss + fused_cross_entropy(logits.T, target, reduction="none")) / 2

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch.nn import functional
 
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.representation.clip import TextEncoder
 from margin.representation.word_codes import (
     FIRST_WORD,
@@ -100,18 +100,20 @@ def pretrain(
     empty = next((text for text in corpus if not isinstance(text, str) or not words_of(text)), None)
     if empty is not None or not corpus:
         raise ValueError(f"pretrain: corpus must be a sequence of strings with words; got {empty!r}.")
+    from margin.neural.training.optimizers import make_optimizers
     from margin.neural.weights import build
+    from margin.optimize.rules import Adam
 
     vocabulary, length = vocabulary_of(corpus), max(len(words_of(text)) for text in corpus)
     n_words = len(vocabulary) + FIRST_WORD
     encoder: TextEncoder = build(lambda: TextEncoder(n_words, length, width, n_words), seed=seed)
     codes, rng = word_codes(corpus, vocabulary, length), np.random.default_rng(seed)
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=learning_rate)
+    (optimizer,) = make_optimizers(encoder, Adam(), learning_rate)
     losses = []
     for _ in range(steps):
         chosen = codes[rng.integers(len(codes), size=batch_size)]
         inputs, labels = next_words(chosen) if objective == "next" else masked_words(chosen, rng)
-        loss = functional.cross_entropy(encoder(torch.from_numpy(inputs)), torch.from_numpy(labels))
+        loss = fused_cross_entropy(encoder(torch.from_numpy(inputs)), torch.from_numpy(labels))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -25,10 +25,11 @@ from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows
-from margin.neural.estimators.parameters import LEARNING_RATES
+from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.layer_list import layer_list_network, parse_layer
 from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.optimize.rate_schedules import RateSchedule
 from margin.representation.contrastive import nt_xent
 from margin.representation.views import parse_view_change, two_views
 
@@ -89,9 +90,9 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         Either(Choice("auto"), Integer(low=1, search=(32, 512), log=True)),
         "Images per update: all others of the batch are the negatives of a view; 'auto' is min(200, number of rows).",
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "cosine",
-        Choice(*LEARNING_RATES, search=False),
+        learning_rates(*SEARCHED_RATES, search=False),
         "Schedule of the learning rate, which starts at learning_rate_init.",
     )
     learning_rate_init: float = parameter(

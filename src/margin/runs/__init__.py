@@ -3,7 +3,8 @@
 ``runs/<name>/`` holds ``manifest.json`` (what is trained on what, and how far it came), ``metrics.jsonl`` (one line
 per record), ``checkpoints/`` (the newest two) and ``model.safetensors``. Opening the same folder again continues the
 fit, and the result has the same bits as an uninterrupted one: a checkpoint holds everything the loop needs and the
-length of the metrics file, which is cut back to it.
+length and checksum of the metrics file, which is cut back to it. A checkpoint that is damaged, or does not fit the fit,
+is passed over for the one before it.
 
 :func:`fit` is what a user calls, :class:`Run` is the folder, :mod:`margin.runs.training` is the loop.
 """

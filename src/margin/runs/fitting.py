@@ -64,7 +64,7 @@ def fit(
     True
     >>> margin.fit(margin.GradientBoostingClassifier(n_estimators=6, random_state=0), X, y, run=folder.name)
     Traceback (most recent call last):
-    margin.runs.folder.RunError: ... holds another run: its n_estimators is 5, this one's is 6; choose another folder.
+    margin.runs.journal.RunError: ... holds another run: its n_estimators is 5, this one's is 6; choose another folder.
     >>> folder.cleanup()
     """
     from sklearn.base import clone

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -10,19 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from margin.runs.journal import Journal
+from margin.runs.journal import Journal, RunError
 from margin.runs.training import train
-from margin.store.container import write_atomically
+from margin.store.container import temporary_files, write_atomically
 from margin.store.models import library_versions, load, save
 from margin.store.resources import adopt_resources
 
-__all__ = ["CHECKPOINT_SECONDS", "Run", "RunError"]
+__all__ = ["CHECKPOINT_SECONDS", "OUTPUTS", "Run", "RunError"]
 
 CHECKPOINT_SECONDS = 5.0
-
-
-class RunError(ValueError):
-    """A run folder cannot be used as asked; the sentence says why."""
+OUTPUTS = "outputs"  # where a comparison keeps what its models said, in a folder of each
 
 
 class Run:
@@ -53,12 +52,15 @@ class Run:
     def open(cls, folder: str | Path, identity: Mapping[str, Any], **facts: Any) -> Run:
         """Create the run, or take it up again."""
         run = cls(folder)
-        if run._manifest_path.exists():
-            run.manifest = run._read_manifest()
-            run._refuse_other(identity, facts)
-        else:
+        if not run._manifest_path.exists():
             run.folder.mkdir(parents=True, exist_ok=True)
-            run.update(format_version=1, identity=dict(identity), status="new", **facts)
+            with run.locked():  # two processes that begin one run: one of them creates it
+                if not run._manifest_path.exists():
+                    run._refuse_files_of_others()
+                    run.update(format_version=1, identity=dict(identity), status="new", **facts)
+                    return run
+        run.manifest = run._read_manifest()
+        run._refuse_other(identity, facts)
         return run
 
     @classmethod
@@ -88,8 +90,8 @@ class Run:
         return model if like is None else adopt_resources(model, like)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The records so far."""
-        return self.journal.read()
+        """The records so far; of a fit that ended, as it wrote them."""
+        return self.journal.read(self.manifest.get("metrics_sha256"))
 
     def fit(
         self,
@@ -108,7 +110,7 @@ class Run:
         """
         with self.locked():
             started = time.monotonic()
-            self.update(status="running", versions=library_versions())
+            self.update(status="running", versions=library_versions(), metrics_sha256=None)
             try:
                 finished = train(
                     model,
@@ -124,7 +126,8 @@ class Run:
                 raise
             save(model, self.model_path, data_hash=str(self.manifest["identity"].get("data_hash", "")))
             seconds = self.manifest.get("seconds", 0.0) + time.monotonic() - started
-            self.update(status="finished" if finished else "interrupted", seconds=seconds)
+            checksum = self.journal.checksum if self.journal.n_records else None
+            self.update(status="finished" if finished else "interrupted", seconds=seconds, metrics_sha256=checksum)
         return model
 
     def _keep_failed(self, model: Any) -> None:
@@ -149,22 +152,39 @@ class Run:
         if self._holds_lock:
             yield
             return
-        with open(self.folder / ".lock", "w") as file:
-            try:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # no such lock on this system
-                pass
-            except OSError:
-                raise RunError(f"{self.folder} is being trained by another process.") from None
-            for leftover in self.folder.rglob(".*.tmp"):
-                leftover.unlink(missing_ok=True)
+        with self._lock_file():
+            self._refuse_what_is_no_file()
+            for folder in (self.folder, self.journal.checkpoint_folder, *_subfolders(self.folder / OUTPUTS)):
+                for leftover in temporary_files(folder):
+                    leftover.unlink(missing_ok=True)
             self._holds_lock = True
             try:
                 yield
             finally:
                 self._holds_lock = False
+
+    @contextmanager
+    def _lock_file(self) -> Iterator[None]:
+        path = self.folder / ".lock"
+        try:
+            # Never through a link, which may point at anything, and never truncated.
+            number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except OSError as problem:
+            raise RunError(f"{path} cannot be opened as the lock of the run: {problem.strerror}.") from None
+        try:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise RunError(f"{path} cannot be opened as the lock of the run: it is not a file.")
+            try:
+                import fcntl
+
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # no such lock on this system
+                pass
+            except OSError:
+                raise RunError(f"{self.folder} is being trained by another process.") from None
+            yield
+        finally:
+            os.close(number)
 
     @property
     def _manifest_path(self) -> Path:
@@ -173,10 +193,25 @@ class Run:
     def _read_manifest(self) -> dict[str, Any]:
         try:
             manifest = json.loads(self._manifest_path.read_text())
-            _ = manifest["identity"].keys(), manifest["status"]
-        except (ValueError, KeyError, TypeError, AttributeError):
+            _ = manifest["identity"].keys(), manifest["status"] + "", manifest.get("seconds", 0.0) + 0.0
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise RunError(f"{self._manifest_path} is damaged.") from None
+        except OSError as problem:
+            raise RunError(f"{self._manifest_path} cannot be read: {problem.strerror}.") from None
         return manifest
+
+    def _refuse_what_is_no_file(self) -> None:
+        """What a fit writes must not go through a link to elsewhere, and cannot replace a folder."""
+        for path in (self._manifest_path, self.journal.metrics_path, self.model_path):
+            if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+                raise RunError(f"{path} is a link or a folder, where a run has a file; choose another folder.")
+
+    def _refuse_files_of_others(self) -> None:
+        """A new run would overwrite what has the names of its files."""
+        taken = [path for path in (self.journal.metrics_path, self.model_path) if os.path.lexists(path)]
+        taken += self.journal.checkpoint_paths()
+        if taken:
+            raise RunError(f"{self.folder} holds {taken[0].name}, which belongs to no run; choose another folder.")
 
     def _refuse_other(self, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         known = self.manifest["identity"]
@@ -197,3 +232,10 @@ def _first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str |
     """The key whose values differ; of nested parameters (``step__alpha``) the innermost."""
     keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
     return max(keys, key=lambda key: key.count("__"), default=None)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        return [Path(entry) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []

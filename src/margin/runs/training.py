@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+from margin import catalog
 from margin.core.callbacks import with_callbacks
-from margin.runs.journal import Journal
+from margin.core.notices import warn_user
+from margin.core.records import Record
+from margin.runs.journal import Checkpoint, Journal, RunError
+from margin.store.container import NewerFormatError
+from margin.store.forms import check_model
 
 __all__ = ["train"]
+
+# What a state that is not its own makes of a fit, where no check of the state has seen it.
+UNFIT = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, ArithmeticError, AssertionError, MemoryError)
 
 
 def train(
@@ -29,6 +38,7 @@ def train(
     """
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     steps = getattr(model, "steps", None)
+    steps = steps if isinstance(steps, list) else None  # NeuralODE has a number of that name
     estimator = steps[-1][1] if steps else model
     if hasattr(estimator, "iterate"):
         if hasattr(model, "learn_bounds"):  # a pipeline that does so in its own fit, which is not called here
@@ -52,18 +62,62 @@ def _iterate(
     checkpoint_seconds: float,
 ) -> bool:
     saved_at = time.monotonic()
-    with journal.continued() as state:
-        fit = estimator.iterate(X, y, state=state, **weights)
-        with closing(estimator._watched(fit, X, y)) as records:
-            for record in records:
-                journal.append(record)
-                stopping = stop.is_set()
-                if stopping or time.monotonic() - saved_at >= checkpoint_seconds:
-                    journal.checkpoint(estimator.get_state())
-                    saved_at = time.monotonic()
-                if stopping:
-                    return False
+    checkpoint, fit = _take_up(estimator, X, y, journal, weights)
+    with journal.continued(checkpoint), closing(estimator._watched(fit, X, y)) as records:
+        for record in records:
+            journal.append(record)
+            stopping = stop.is_set()
+            if stopping or time.monotonic() - saved_at >= checkpoint_seconds:
+                journal.checkpoint(estimator.get_state())
+                saved_at = time.monotonic()
+            if stopping:
+                return False
     return True
+
+
+def _take_up(
+    estimator: Any, X: Any, y: Any, journal: Journal, weights: dict[str, Any]
+) -> tuple[Checkpoint, Iterator[Record]]:
+    """The newest checkpoint from which the fit goes on, and the records from there.
+
+    One that is damaged is passed over with a remark for an older one; without any that can be used nothing is changed.
+    """
+    refusals = []
+    for path in reversed(journal.checkpoint_paths()):
+        try:
+            checkpoint = journal.load(path)
+            records = _continue(estimator, X, y, checkpoint.state, weights)
+        except (NewerFormatError, FloatingPointError):
+            raise  # the file is not damaged
+        except UNFIT as problem:
+            said = " ".join(str(problem).split()) or "its state is not one of this fit"
+            refusals.append(f"{path}: {said.removeprefix(f'{path} ').rstrip('.')}")
+            continue
+        for refusal in refusals:
+            warn_user(f"A checkpoint was passed over for the one before it ({refusal}).")
+        return checkpoint, records
+    if refusals:
+        raise RunError(
+            f"No checkpoint can be continued ({'; '.join(refusals)}); delete {journal.checkpoint_folder} to begin anew."
+        )
+    return Checkpoint(), estimator.iterate(X, y, **weights)
+
+
+def _continue(estimator: Any, X: Any, y: Any, state: Any, weights: dict[str, Any]) -> Iterator[Record]:
+    """The records behind ``state``, of which the first is there already and has left what the class declares."""
+    fit = estimator.iterate(X, y, state=state, **weights)
+    first = next(fit, None)
+    name = catalog.name_of(estimator)
+    if name is not None:
+        check_model(estimator, catalog.registry()[name], estimator.__getstate__())
+
+    def records() -> Iterator[Record]:
+        with closing(fit):
+            if first is not None:
+                yield first
+            yield from fit
+
+    return records()
 
 
 def _before_last_step(pipeline: Any, X: Any, y: Any) -> Any:

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from margin.core.arguments import finite, integer
+from margin.foundations.statistics.intervals import mean_interval
 from margin.foundations.statistics.p_values import HypothesisTest, p_value
+from margin.foundations.statistics.t_tests import t_test_from_error
 
 __all__ = ["corrected_interval", "corrected_paired_test"]
 
@@ -52,9 +53,7 @@ def corrected_interval(
     mean = float(values.mean())
     if len(values) < 2:
         return mean, float("nan"), float("nan")
-    spread = np.sqrt(values.var(ddof=1) * (1 / len(values) + n_test / n_train))
-    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * spread)
-    return mean, mean - half, mean + half
+    return mean, *mean_interval(mean, _corrected_error(values, n_train, n_test), len(values) - 1, level)
 
 
 def corrected_paired_test(first: Any, second: Any, n_train: int, n_test: int) -> HypothesisTest:
@@ -82,11 +81,14 @@ def corrected_paired_test(first: Any, second: Any, n_train: int, n_test: int) ->
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(f"{where}: first and second must be equal lists of two or more; got {a.shape}, {b.shape}.")
     n_train, n_test = (integer(where, name, n, low=1) for name, n in (("n_train", n_train), ("n_test", n_test)))
-    gaps = a - b
-    spread = np.sqrt(gaps.var(ddof=1) * (1 / len(gaps) + n_test / n_train))
-    if spread == 0:
+    gaps, null = a - b, "both models have one mean score"
+    error, df = _corrected_error(gaps, n_train, n_test), float(len(gaps) - 1)
+    if error == 0:  # every fold has the same difference
         statistic = 0.0 if gaps.mean() == 0 else float(np.copysign(np.inf, gaps.mean()))
-    else:
-        statistic = float(gaps.mean() / spread)
-    df = len(gaps) - 1
-    return HypothesisTest("both models have one mean score", statistic, df, p_value(statistic, df))
+        return HypothesisTest(null, statistic, df, p_value(statistic, df))
+    return t_test_from_error(null, float(gaps.mean()), error, df)
+
+
+def _corrected_error(values: np.ndarray, n_train: int, n_test: int) -> float:
+    """The standard error of a mean over folds by the corrected variance above."""
+    return float(np.sqrt(values.var(ddof=1) * (1 / len(values) + n_test / n_train)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.invariants import (
+    NO_COLUMNS,
     ArrayOf,
     DictOf,
     Form,
@@ -17,6 +18,7 @@ from margin.core.invariants import (
     Sizes,
     StringOf,
     Violation,
+    sometimes,
     steps_are_named_models,
 )
 
@@ -48,7 +50,8 @@ FORMS: Mapping[str, Form] = {
     ),
     "BoundedPipeline": Form(
         {
-            "_sklearn_output_config": DictOf(StringOf(), StringOf()),
+            **NO_COLUMNS,
+            "_sklearn_output_config": sometimes(DictOf(StringOf(), StringOf())),
             **dict.fromkeys(("lowest_", "highest_"), Real(finite=True)),
             "deviation_": Real(0.0, finite=True),
         },

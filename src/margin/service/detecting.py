@@ -37,17 +37,16 @@ def detect(model_path: str | Path, data: str, out: str | Path, *, threshold: flo
     pixels of the picture itself. The JSON has all that the model found, as COCO's tools read it; drawn is what has a
     score of at least ``threshold``.
     """
-    from PIL import Image
-
     from margin.data.box_files import coco_results
     from margin.data.detection_folder import scaled_boxes
     from margin.data.image_folder import read_images
+    from margin.data.images import decode_picture
 
     model, manifest = open_model(model_path)
     files = picture_files(data)
     options = folder_options(str(manifest.get("data", ""))) | folder_options(data)
     size = options.get("resize")
-    pictures = [np.asarray(Image.open(file).convert("RGB")) for file in files]
+    pictures = [decode_picture(file, None, "rgb") for file in files]
     color = "gray" if last_step(model).network_["in_channels"] == 1 else "rgb"
     detections: list[Boxes] = []
     for file, picture in zip(files, pictures):

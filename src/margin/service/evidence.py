@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.strict_json import strict_text
 from margin.core.verdict import Verdict, every
 from margin.notes import atlas, claims, experiments
 
-__all__ = ["Checked", "Finding", "Outcome", "run_experiment", "select", "strict_json", "verify"]
+__all__ = ["Checked", "Finding", "Outcome", "run_experiment", "select", "verify"]
 
 SEED = 0
 READABLE = 100  # numbers in one array that a reader of a JSON file still looks at
@@ -147,23 +147,6 @@ def _findings(path: tuple[str, ...], measured: Any, expected: Any) -> Iterator[F
     yield Finding(name, measured, expected, any(part.startswith("as printed") for part in path))
 
 
-def strict_json(value: Any, indent: int | None = None) -> str:
-    """JSON that every reader takes: numbers that are not finite are written as strings ("nan", "inf", "-inf")."""
-
-    def plain(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {str(name): plain(item) for name, item in part.items()}
-        if isinstance(part, list | tuple | np.ndarray):
-            return [plain(item) for item in part]
-        if isinstance(part, float | np.floating):
-            return float(part) if np.isfinite(part) else str(float(part))
-        if isinstance(part, np.generic):
-            return plain(part.item())
-        return part if isinstance(part, str | int | bool) or part is None else str(part)
-
-    return json.dumps(plain(value), indent=indent, allow_nan=False)
-
-
 def run_experiment(
     name: str, out: Path, *, seed: int = SEED, fast: bool = False, formats: Sequence[str] = ("png",)
 ) -> Outcome:
@@ -209,7 +192,7 @@ def _write_result(name: str, verdict: Verdict, data: dict[str, Any], out: Path, 
     facts = {"experiment": name, "seed": seed, "verdict": verdict.word}
     facts |= {"measured": verdict.measured, "expected": verdict.expected, "data": _plain(data, "data", large)}
     files = [out / f"{name}.json"]
-    files[0].write_text(strict_json(facts, indent=1))
+    files[0].write_text(strict_text(facts, indent=1))
     if large:
         files.append(out / f"{name}.npz")
         np.savez_compressed(files[1], **large)  # type: ignore[arg-type]

@@ -24,10 +24,10 @@ import margin
 from margin import catalog
 from margin.core.jit_cache import user_cache_folder
 from margin.core.parameters import attributes_of, parameter_table
-from margin.core.strict_json import strict
+from margin.core.strict_json import strict_text
 from margin.notes import atlas
 
-__all__ = ["facts_folder", "model_facts", "package_key", "row_facts", "rows_of"]
+__all__ = ["facts_folder", "keep", "model_facts", "package_key", "row_facts", "rows_of"]
 
 #: Facts of a package that has changed are removed when they are so many seconds old.
 OLD = 30 * 24 * 3600.0
@@ -44,7 +44,7 @@ def model_facts(entry: catalog.Entry, folder: Path | None = None) -> dict[str, A
         if isinstance(kept, dict) and kept.get("path") == entry.path:
             return kept
     facts = _collected_facts(entry)
-    _keep(path, facts)
+    keep(path, facts)
     return facts
 
 
@@ -66,7 +66,7 @@ def _collected_facts(entry: catalog.Entry) -> dict[str, Any]:
         "equations": [row.equation for row in rows if row.equation],
         "rows": [row_facts(row) for row in rows],
     }
-    return json.loads(json.dumps(strict(facts), allow_nan=False))
+    return json.loads(strict_text(facts))
 
 
 def rows_of(entry: catalog.Entry) -> list[atlas.Row]:
@@ -86,7 +86,8 @@ def row_facts(row: atlas.Row) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value not in ("", (), {})}
 
 
-def _keep(path: Path, facts: dict[str, Any]) -> None:
+def keep(path: Path, facts: dict[str, Any]) -> None:
+    """Write facts for the next command, and remove those of a package that has long changed."""
     with contextlib.suppress(OSError):  # a home that cannot be written costs the next command time, not this one
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(dir=path.parent, suffix=".tmp")

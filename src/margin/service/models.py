@@ -61,7 +61,7 @@ def _described(name: str) -> dict[str, Any] | None:
     if any(name in (entry.name, entry.class_name) for entry in catalog.ENTRIES):
         return model_facts(catalog.entry(name))
     if name in atlas.rows():
-        return {"what": "row", **row_facts(atlas.row(name))}
+        return {"what": "row", **_paths_of(atlas.row(name))}
     from margin.notes import experiments  # with it comes NumPy
 
     if name in experiments.names():
@@ -69,6 +69,13 @@ def _described(name: str) -> dict[str, Any] | None:
     if Path(name).is_file() or (Path(name) / "manifest.json").exists():
         return describe_run(name)
     return None
+
+
+def _paths_of(row: atlas.Row) -> dict[str, Any]:
+    """A row with its code told apart, as written and as run, and the estimators that run it."""
+    from margin.service.reach import paths_of  # reads all sources when they have changed
+
+    return {**row_facts(row), **paths_of(row)}
 
 
 def parameters(name: str) -> list[dict[str, Any]]:

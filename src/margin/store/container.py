@@ -2,12 +2,18 @@
 
 The header is parsed here before the safetensors library sees it, because a hostile header is where tricks live:
 absurd sizes, duplicate keys, deep nesting.
+
+The manifest begins with a checksum of the whole file, taken with zeros in its own place: a flipped bit on a disk is
+found before anything is built. It is no signature, so what a file holds is checked all the same. Files of
+earlier versions have none and are read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,27 +23,60 @@ import numpy as np
 
 from margin.core.full_disk import until_written
 
-__all__ = ["FORMAT_VERSION", "StoreError", "read", "write", "write_atomically"]
+__all__ = [
+    "FORMAT_VERSION",
+    "NewerFormatError",
+    "StoreError",
+    "content_of",
+    "read",
+    "temporary_files",
+    "write",
+    "write_atomically",
+]
 
 FORMAT_VERSION = 1
 MAX_HEADER_BYTES = 100 * 2**20  # safetensors' own limit
 MAX_DEPTH = 100  # a column transformer in a pipeline in an ensemble needs about 40
+MAX_MODELS = 10  # one inside another; scikit-learn asks three times as often for the tags of every further pipeline
 KEY = "margin"
+CHECKSUM = "sha256"
+TEMPORARY = ".margin-"  # how the names of our temporary files begin
+UNSEALED = "0" * 64
+BEFORE_CHECKSUM = rb'"{\"sha256\":\"'  # the manifest is a string in the header's JSON, so its quotes are escaped
+MANIFEST_KEYS = {CHECKSUM, "format_version", "kind", "root", "versions", "data_hash", "facts"}
 
 
 class StoreError(ValueError):
     """A file cannot be read as what it should be, or a value cannot be written; the sentence says why."""
 
 
+class NewerFormatError(StoreError):
+    """A file is not damaged but written by a later version."""
+
+
 def write(path: str | Path, manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Path:
     """Write ``arrays`` and ``manifest`` to one file, wholly or not at all."""
+    return write_atomically(path, content_of({"format_version": FORMAT_VERSION, **manifest}, arrays))
+
+
+def content_of(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The bytes of a file with its checksum."""
     from safetensors.numpy import save
 
-    document = {"format_version": FORMAT_VERSION, **manifest}
     # safetensors 0.8 writes wrong values for arrays that are not contiguous, without an error.
     contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
-    content = save(contiguous, metadata={KEY: json.dumps(document, allow_nan=False, separators=(",", ":"))})
-    return write_atomically(path, content)
+    text = json.dumps({CHECKSUM: UNSEALED, **document}, allow_nan=False, separators=(",", ":"))
+    content = save(contiguous, metadata={KEY: text})
+    start = content.index(BEFORE_CHECKSUM) + len(BEFORE_CHECKSUM)
+    return content[:start] + _checksum(content, start).encode() + content[start + len(UNSEALED) :]
+
+
+def _checksum(content: bytes, start: int) -> str:
+    """Of the whole content, with zeros where the checksum itself stands."""
+    digest, view = hashlib.sha256(), memoryview(content)
+    for part in (view[:start], UNSEALED.encode(), view[start + len(UNSEALED) :]):
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def write_atomically(path: str | Path, content: bytes) -> Path:
@@ -50,7 +89,7 @@ def write_atomically(path: str | Path, content: bytes) -> Path:
 
 def _write_atomically(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".{path.name}-{secrets.token_hex(8)}.tmp"
+    temporary = path.parent / f"{TEMPORARY}{path.name}-{secrets.token_hex(8)}.tmp"
     try:
         # "x" creates the file with the permissions that the process gives any new file, and never opens another's.
         with open(temporary, "xb") as file:
@@ -69,6 +108,18 @@ def _write_atomically(path: Path, content: bytes) -> Path:
     return path
 
 
+def temporary_files(folder: Path) -> list[Path]:
+    """What killed writes of ours left in ``folder`` itself; files of other programs and links are not ours."""
+    ours = re.compile(re.escape(TEMPORARY) + r".+-[0-9a-f]{16}\.tmp")
+    try:
+        entries = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [
+        folder / entry.name for entry in entries if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+    ]
+
+
 def read(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The manifest and arrays of a file of the given kind ("model" or "state")."""
     path = Path(path)
@@ -81,9 +132,12 @@ def read(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndar
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise StoreError(f"{path} has no valid format version; got {version!r}.")
     if version > FORMAT_VERSION:
-        raise StoreError(
+        raise NewerFormatError(
             f"{path} has format version {version}, this Margin reads up to {FORMAT_VERSION}: update Margin to read it."
         )
+    unknown = sorted(manifest.keys() - MANIFEST_KEYS)
+    if unknown:
+        raise StoreError(f"{path} is damaged: its manifest has an unknown part {unknown[0][:40]!r}.")
     if manifest.get("kind") != kind:
         raise StoreError(f"{path} holds a {manifest.get('kind')!r}, not a {kind!r}.")
     return manifest, _arrays(path, content)
@@ -101,6 +155,10 @@ def _manifest(path: Path, content: bytes) -> dict[str, Any]:
     document = _strict_json(path, text)
     if not isinstance(document, dict):
         raise StoreError(f"{path} is damaged: its manifest is not an object.")
+    if CHECKSUM in document:
+        start = content.find(BEFORE_CHECKSUM, 0, 8 + size) + len(BEFORE_CHECKSUM)
+        if document[CHECKSUM] != _checksum(content, start):
+            raise StoreError(f"{path} is damaged: its bytes are not those that were written (the checksum differs).")
     return document
 
 

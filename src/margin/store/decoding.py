@@ -13,7 +13,7 @@ import numpy as np
 from margin import catalog
 from margin.core.invariants import Violation
 from margin.core.notices import warn_user
-from margin.store.container import StoreError
+from margin.store.container import MAX_MODELS, StoreError
 from margin.store.forms import check_model
 from margin.store.resources import RESOURCES
 
@@ -30,6 +30,7 @@ class Decoder:
     arrays: Mapping[str, np.ndarray]
     classes: set[str] = field(default_factory=set)  # names of the classes met
     resources: set[str] = field(default_factory=set)  # parameters that were ignored
+    depth: int = 0  # of models inside models
 
     def decode(self, node: Any) -> Any:
         if node is None or isinstance(node, bool | str | int | float):
@@ -118,6 +119,14 @@ class Decoder:
         return matrix
 
     def _estimator(self, node: dict[str, Any]) -> Any:
+        self.depth += 1
+        if self.depth > MAX_MODELS:
+            raise self._damaged(f"more than {MAX_MODELS} models are nested in one another")
+        estimator = self._model(node)
+        self.depth -= 1
+        return estimator
+
+    def _model(self, node: dict[str, Any]) -> Any:
         name = node["class"]
         if name not in catalog.registry():
             raise self._damaged(f"class {name!r} is not in the registry of classes a model file may hold")
@@ -134,6 +143,8 @@ class Decoder:
             check_model(estimator, catalog.registry()[name])
         except Violation as violation:
             raise self._damaged(f"{name}: {str(violation).rstrip('.')}") from None
+        if hasattr(estimator, "_complete"):
+            estimator._complete()
         return estimator
 
     def _is_resource(self, name: str, value: Any) -> bool:

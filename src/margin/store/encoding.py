@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
-from margin.store.container import StoreError
+from margin.store.container import MAX_MODELS, StoreError
 from margin.store.resources import RESOURCES
 
 __all__ = ["Encoder"]
@@ -27,6 +27,7 @@ class Encoder:
     """Collects the arrays met while encoding; ``where`` names the place in error sentences."""
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    depth: int = 0  # of models inside models
 
     def encode(self, value: Any, where: str) -> Any:
         if value is None or isinstance(value, bool | str):
@@ -104,6 +105,14 @@ class Encoder:
                 f"save: {where} is a {type(value).__module__}.{type(value).__qualname__}, "
                 "which is not in the registry of classes a model file may hold."
             )
+        if self.depth == MAX_MODELS:
+            raise StoreError(f"save: {where} is nested in {MAX_MODELS} models, deeper than a model file may be.")
+        self.depth += 1
+        node = self._model(value, name, where)
+        self.depth -= 1
+        return node
+
+    def _model(self, value: Any, name: str, where: str) -> Any:
         params = value.get_params(deep=False)
         left_out = RESOURCES | getattr(type(value), "_python_only", frozenset())
         state = value.__getstate__()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,11 @@ def _declaring_module(package: str) -> str:
     return ".".join(["margin", *folders, "stored"])
 
 
-def check_model(model: Any, path: str) -> None:
-    """Raise a :class:`Violation` unless parameters and learned attributes are what the class declares."""
+def check_model(model: Any, path: str, attributes: Mapping[str, Any] | None = None) -> None:
+    """Raise a :class:`Violation` unless parameters and learned attributes are what the class declares.
+
+    ``attributes`` are those that a file would hold, where ``model`` is one that is being fitted.
+    """
     try:
         if path.startswith("sklearn"):
             model._validate_params()
@@ -49,7 +53,7 @@ def check_model(model: Any, path: str) -> None:
             check_parameters(model)
     except (ValueError, TypeError) as error:
         raise Violation(" ".join(str(error).split())) from None
-    form, attributes = form_of(path), vars(model)
+    form, attributes = form_of(path), vars(model) if attributes is None else attributes
     names = model.get_params(deep=False)
     form.check(attributes)
     for name in form.undeclared({key: value for key, value in attributes.items() if key not in names}):

@@ -54,7 +54,7 @@ def load(path: str | Path) -> Any:
     model = decoder.decode(manifest.get("root"))
     if not hasattr(model, "get_params"):
         raise container.StoreError(f"{path} is damaged: it does not hold an estimator.")
-    if any(name in catalog.PARTS for name in decoder.classes):
+    if any(catalog.PARTS.get(name, "").startswith("sklearn.") for name in decoder.classes):
         versions = manifest.get("versions")
         _warn_of_other_scikit_learn(path, str(versions.get("scikit-learn")) if isinstance(versions, dict) else "")
     return model

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.invariants import (
+    NO_COLUMNS,
     Anything,
     ArrayOf,
     Count,
@@ -27,12 +28,13 @@ from margin.core.invariants import (
     TrueOrFalse,
     Violation,
     optional,
+    sometimes,
     steps_are_named_models,
 )
 
 __all__ = ["FORMS"]
 
-OUTPUT: dict[str, Stored] = {"_sklearn_output_config": DictOf(StringOf(), StringOf())}
+OUTPUT: dict[str, Stored] = {"_sklearn_output_config": sometimes(DictOf(StringOf(), StringOf()))}
 SEEN = OneOf(Count(), ArrayOf("n_features", kind="i", low=0), Real(0.0, finite=True))
 PER_COLUMN = optional(ArrayOf("n_features", finite=False))  # a column without values has NaN
 
@@ -85,9 +87,9 @@ ENCODER: dict[str, Stored] = {
     **OUTPUT,
     "categories_": CATEGORIES,
     "_infrequent_enabled": TrueOrFalse(),
-    "_infrequent_indices": optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features")),
-    "infrequent_categories_": Anything(),
-    "_default_to_infrequent_mappings": optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features")),
+    "_infrequent_indices": sometimes(optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features"))),
+    "infrequent_categories_": sometimes(Anything()),
+    "_default_to_infrequent_mappings": sometimes(optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features"))),
 }
 CHECKS = (_indices_are_categories, _groups_are_of_categories)
 
@@ -104,22 +106,23 @@ def _edges_ascend(model: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 FORMS: Mapping[str, Form] = {
-    "Pipeline": Form(OUTPUT, [steps_are_named_models]),
+    "Pipeline": Form({**OUTPUT, **NO_COLUMNS}, [steps_are_named_models]),
     "ColumnTransformer": Form(
         {
             **OUTPUT,
             "transformers_": ListOf(ListOf(Anything())),
             "sparse_output_": TrueOrFalse(),
             "output_indices_": DictOf(StringOf(), Anything()),
-            "_n_features": Count(size="n_features"),
+            "_n_features": sometimes(Count(size="n_features")),
             "_remainder": Anything(),
             "_columns": Anything(),
             "_transformer_to_input_indices": DictOf(StringOf(), OneOf(ListOf(Count()), ArrayOf(None, kind="i", low=0))),
-            "_name_to_fitted_passthrough": DictOf(StringOf(), ModelWith()),
+            "_name_to_fitted_passthrough": sometimes(DictOf(StringOf(), ModelWith())),
         }
     ),
     "TransformedTargetRegressor": Form(
         {
+            **NO_COLUMNS,
             "regressor_": ModelWith(["predict"], columns="n_features"),
             "transformer_": ModelWith(["inverse_transform"]),
             "_training_dim": Count(low=1),
@@ -138,7 +141,7 @@ FORMS: Mapping[str, Form] = {
         {
             **OUTPUT,
             "features_": ArrayOf(None, kind="i", low=0, below="n_features"),
-            "_n_features": Count(size="n_features"),
+            "_n_features": sometimes(Count(size="n_features")),
             "_precomputed": TrueOrFalse(),
         }
     ),
@@ -157,7 +160,7 @@ FORMS: Mapping[str, Form] = {
             **OUTPUT,
             "bin_edges_": ArrayOf("n_features", kind="O"),
             "n_bins_": ArrayOf("n_features", kind="i", low=1, high=10**6),
-            "_encoder": ModelWith(["transform"]),
+            "_encoder": sometimes(ModelWith(["transform"])),
         },
         [_edges_ascend],
     ),
@@ -171,5 +174,5 @@ FORMS: Mapping[str, Form] = {
         [*CHECKS, _counts_follow_from_categories],
     ),
     "OrdinalEncoder": Form({**ENCODER, "_missing_indices": DictOf(Count(), Count())}, CHECKS),
-    "FunctionTransformer": Form(OUTPUT),
+    "FunctionTransformer": Form({**OUTPUT, **NO_COLUMNS}),
 }

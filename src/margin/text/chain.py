@@ -33,11 +33,9 @@ class ChainSums(NamedTuple):
 
 def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> ChainSums:
     """Forward-backward over sentences that stand one after another in ``scores`` (N, K) and stop at ``ends``."""
-    from margin.graphical.chains import chain_sums
+    from margin.graphical.chains import chain_posteriors  # with it come the networks
 
-    marginals, pairs = np.zeros(scores.shape), np.zeros(chain.between.shape)
-    given = _doubles(scores), np.asarray(ends, dtype=np.int64), *(_doubles(part) for part in _ordered(chain))
-    return ChainSums(chain_sums(*given, marginals, pairs), marginals, pairs)
+    return ChainSums(*chain_posteriors(scores, ends, chain.between, chain.first, chain.last))
 
 
 def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +43,7 @@ def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple
     from margin.text.chain_kernels import best_tags
 
     tags = np.zeros(len(scores), dtype=np.int64)
-    given = _doubles(scores), np.asarray(ends, dtype=np.int64), *(_doubles(part) for part in _ordered(chain))
+    given = _doubles(scores), np.asarray(ends, dtype=np.int64), *map(_doubles, (chain.first, chain.last, chain.between))
     return tags, best_tags(*given, tags)
 
 
@@ -53,10 +51,6 @@ def path_score(scores: np.ndarray, tags: np.ndarray, chain: TagChain) -> float:
     """The score of one sequence of tags for one sentence."""
     steps = scores[np.arange(len(tags)), tags].sum() + chain.between[tags[:-1], tags[1:]].sum()
     return float(chain.first[tags[0]] + steps + chain.last[tags[-1]])
-
-
-def _ordered(chain: TagChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return chain.first, chain.last, chain.between
 
 
 def _doubles(values: np.ndarray) -> np.ndarray:

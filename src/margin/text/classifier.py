@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Flag, Integer, Optional
@@ -27,6 +27,8 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
@@ -37,7 +39,7 @@ from margin.text.texts import text_rows
 __all__ = ["TextClassifier"]
 
 
-class TextClassifier(ClassifierMixin, TextNetworkEstimator):
+class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
     """Network for the class of a text: bag of words, convolutions, a recurrent network or a transformer.
 
     ``X`` is a sequence of strings. The vocabulary is learned from them and stored with the model; a token that fit has
@@ -104,7 +106,9 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
         self.classes_, self.vocabulary_, self.reading_ = classes, codes.vocabulary, codes.reading()
         tokens, starts = flat_sequences(sequences)
         rows = RaggedRows.of([tokens], starts, labels, weight=weight)
-        yield from self._train(self._objective, rows, train, valid, seed=seed, state=state, score=accuracy)
+        yield from self._train(
+            partial(self._objective, self._class_loss()), rows, train, valid, seed=seed, state=state, score=accuracy
+        )
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
@@ -139,11 +143,13 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
     def _network(self) -> nn.Module:
         return TextNetwork(**self.network_)
 
-    def _objective(self, module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+    def _objective(
+        self, loss: ClassLoss, module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator
+    ) -> dict[str, Tensor]:
         ids, y = batch
         if module.training:
             ids = hidden_at_random(ids, self.token_dropout, noise)
-        return {"loss": functional.cross_entropy(module(ids), y, reduction="none")}
+        return {"loss": loss(module(ids), y, module.training)}
 
     def _learned_codes(self, texts: Sequence[str]) -> TermCodes:
         return TermCodes.learn(
@@ -156,6 +162,11 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
             bpe_size=self.bpe_size,
             max_length=self.max_length,
         )
+
+    def _complete(self) -> None:
+        super()._complete()
+        if hasattr(self, "vocabulary_"):
+            self._codes()
 
     def _codes(self) -> TermCodes:
         check_is_fitted(self)

@@ -17,6 +17,7 @@ from margin.core.domains import Integer, Number, Seed
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
+from margin.core.restoring import restored
 from margin.text.sentences import encoded, sentences_of
 from margin.text.word_model import WordVectorModel
 
@@ -134,5 +135,5 @@ class _Factorization:
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.loss = int(state["iteration"]), float(state["loss"])
         for name in self.ARRAYS:
-            setattr(self, name, np.array(state[name]))
+            setattr(self, name, restored(state, name, getattr(self, name)))
         self.rng = generator_from_state(state["generator"])

@@ -20,6 +20,7 @@ from margin.core.domains import Choice, Flag, Integer, Number
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
+from margin.neural.activations.fused import fused_log_softmax, fused_softmax
 from margin.neural.attention.config import POSITIONS, TransformerConfig
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
@@ -150,7 +151,7 @@ class MaskedLanguageModel(
         assert isinstance(module, BERT)
         with torch.inference_mode():
             states = module.states(torch.from_numpy(ids), torch.from_numpy(segments), _visible(ids))
-            return module.next_sentence(module.pooled(states)).double().softmax(dim=1)[:, 1].numpy()
+            return fused_softmax(module.next_sentence(module.pooled(states)).double(), dim=1)[:, 1].numpy()
 
     @property
     def _n_features_out(self) -> int:
@@ -203,7 +204,9 @@ class MaskedLanguageModel(
         module: Any = self._ready_module()
         states = self._states(sequences)
         with torch.inference_mode():
-            return [module.token_scores(torch.from_numpy(h)).double().log_softmax(dim=-1).numpy() for h in states]
+            return [
+                fused_log_softmax(module.token_scores(torch.from_numpy(h)).double(), dim=-1).numpy() for h in states
+            ]
 
     def _states(self, sequences: list[np.ndarray]) -> list[np.ndarray]:
         """The vectors of the tokens of every sequence, without those of the marks."""

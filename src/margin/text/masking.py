@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.language_nets import BERT
 from margin.neural.training import Mean, TensorRows
 from margin.neural.training.steps import Terms
@@ -89,11 +89,11 @@ def masked_objective(marks: Marks, rate: float) -> Callable[[BERT, tuple[Tensor,
         ids, segments = ids[:, :length], segments[:, :length]
         inputs, positions = hide_tokens(ids, marks, rate, noise)
         states = module.states(inputs, segments, mask=(ids != PAD)[:, None, None, :])
-        total = functional.cross_entropy(module.token_scores(states[positions]), ids[positions], reduction="sum")
+        total = fused_cross_entropy(module.token_scores(states[positions]), ids[positions], reduction="sum")
         count = float(max(1, int(positions.sum())))
         if not follows:
             return {"loss": Mean(total, count)}
-        pair = functional.cross_entropy(module.next_sentence(module.pooled(states)), follows[0])
+        pair = fused_cross_entropy(module.next_sentence(module.pooled(states)), follows[0])
         masked = Mean(total.detach(), count)
         return {"loss": total / count + pair, "masked_loss": masked, "next_sentence_loss": pair.detach()}
 

@@ -19,6 +19,7 @@ from margin.neural.nets.text import PADDING
 from margin.neural.training import RowBatches, Rows, Step
 from margin.neural.training.ragged import LengthBatches
 from margin.neural.training.steps import Objective
+from margin.optimize.rate_schedules import RateSchedule
 from margin.text.terms import UNKNOWN
 
 __all__ = ["TextNetworkEstimator", "hidden_at_random"]
@@ -57,7 +58,7 @@ class TextNetworkEstimator(NeuralEstimator):
         "auto",
         "Texts per update; 'auto': 4 to 32 (128 as bags of words), such that an epoch has at least 20 updates.",
     )
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = parameter(
         0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Initial learning rate of the schedule."
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.transformer import balance
 
 __all__ = ["next_token", "without_start"]
@@ -20,7 +20,7 @@ BALANCE = 0.01  # weight of the load-balancing loss of experts, as in the Switch
 def next_token(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
     """Mean cross-entropy of the next token in nats, with what keeps experts equally busy."""
     inputs, targets = batch
-    loss = functional.cross_entropy(module(inputs).flatten(0, 1), targets.flatten())
+    loss = fused_cross_entropy(module(inputs).flatten(0, 1), targets.flatten())
     return {"loss": loss + BALANCE * balance(module)}
 
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional
 
 from margin.core.threads import threads_for, torch_threads
+from margin.neural.activations.fused import fused_log_softmax
 from margin.neural.weights import forward_work
 
 __all__ = ["token_log_probabilities", "window_start"]
@@ -65,5 +65,5 @@ def _scored(module: nn.Module, pieces: Sequence[np.ndarray]) -> np.ndarray:
         row[: len(piece)] = piece
     both = torch.from_numpy(ids)
     with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
-        log_p = functional.log_softmax(module(both[:, :-1]).double(), dim=-1)
+        log_p = fused_log_softmax(module(both[:, :-1]).double(), dim=-1)
         return log_p.gather(-1, both[:, 1:, None])[..., 0].numpy()

@@ -7,6 +7,7 @@ from typing import Any
 
 from margin.core.domains import MOST_LAYERS
 from margin.core.invariants import (
+    NO_COLUMNS,
     ArrayOf,
     Count,
     FieldsOf,
@@ -19,6 +20,7 @@ from margin.core.invariants import (
     TrueOrFalse,
     Violation,
     optional,
+    sometimes,
 )
 from margin.core.trained import TRAINED
 
@@ -29,6 +31,7 @@ MOST = 2**31
 ARCHITECTURES = ("bag-of-words", "cnn", "rnn", "transformer")
 
 WORD_VECTORS: Mapping[str, Stored] = {
+    **NO_COLUMNS,
     "vocabulary_": ListOf(STRING, size="n_words"),
     "counts_": ArrayOf("n_words", kind="int64", low=1),
     "vectors_": ArrayOf("n_words", "vector_size"),
@@ -37,6 +40,7 @@ WORD_VECTORS: Mapping[str, Stored] = {
 }
 
 CHAIN: Mapping[str, Stored] = {
+    **NO_COLUMNS,
     "tags_": ListOf(STRING, size="n_tags"),
     "first_": ArrayOf("n_tags", kind="float64"),
     "between_": ArrayOf("n_tags", "n_tags", kind="float64"),
@@ -125,6 +129,7 @@ FORMS: Mapping[str, Form] = {
     "TokenTagger": Form(
         {
             **TRAINED,
+            **NO_COLUMNS,
             "tags_": ListOf(STRING, size="n_tags"),
             "vocabulary_": ListOf(STRING, size="n_words"),
             "outlines_": ListOf(STRING, size="n_outlines"),
@@ -142,6 +147,7 @@ FORMS: Mapping[str, Form] = {
     "TextClassifier": Form(
         {
             **TRAINED,
+            **NO_COLUMNS,
             "classes_": ArrayOf("n_outputs", kind="labels"),
             "vocabulary_": ListOf(STRING, size="n_terms"),
             "reading_": FieldsOf(READING),
@@ -162,7 +168,7 @@ FORMS: Mapping[str, Form] = {
             "topic_word_prior_": Real(low=0, finite=True),
             "n_iter_": Count(),
             "n_batch_iter_": Count(),
-            "bound_": Real(low=0),
+            "bound_": sometimes(Real(low=0)),
         }
     ),
 }

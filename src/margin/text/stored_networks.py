@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import Count, FieldsOf, Form, Sizes, Stored, StringOf, TrueOrFalse, Violation
+from margin.core.invariants import NO_COLUMNS, Count, FieldsOf, Form, Sizes, Stored, StringOf, TrueOrFalse, Violation
 from margin.neural.stored import MOST_PIXELS, TRAINED, check_built
 from margin.neural.stored_transformers import CONFIG, check_config
 from margin.text.token_codes import TOKENS, WORD_TOKENS, TextCodes
@@ -94,6 +94,7 @@ FORMS: Mapping[str, Form] = {
     "LanguageModel": Form(
         {
             **TRAINED,
+            **NO_COLUMNS,
             "codes_": stored_codes(TOKENS),
             "network_": FieldsOf(
                 {"vocabulary": Count(low=2, high=MOST_PIXELS), "tied": TrueOrFalse(), "config": CONFIG}
@@ -104,6 +105,7 @@ FORMS: Mapping[str, Form] = {
     "MaskedLanguageModel": Form(
         {
             **TRAINED,
+            **NO_COLUMNS,
             "codes_": stored_codes(WORD_TOKENS),
             "network_": FieldsOf({"vocabulary": Count(low=2, high=MOST_PIXELS), "config": CONFIG}),
         },
@@ -112,6 +114,7 @@ FORMS: Mapping[str, Form] = {
     "Translator": Form(
         {
             **TRAINED,
+            **NO_COLUMNS,
             "codes_": FieldsOf({side: stored_codes(TOKENS) for side in ("source", "target")}),
             "network_": FieldsOf(
                 {**{side: Count(low=2, high=MOST_PIXELS) for side in ("source", "target")}, "config": CONFIG}

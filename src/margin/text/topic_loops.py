@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from margin.core.randomness import as_generator, generator_from_state, generator_state
+from margin.core.restoring import restored, restored_indices
 from margin.text.topics import collapsed_log_likelihood, document_posterior, gibbs_sweep
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class VariationalLoop:
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
         self.settled, self.perplexity = bool(state["settled"]), float(state["perplexity"])
-        self.components = np.array(state["components"])
+        self.components = restored(state, "components", self.components)
         self.rng = generator_from_state(state["generator"])
 
 
@@ -126,6 +127,6 @@ class GibbsLoop:
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.settled = int(state["iteration"]), bool(state["settled"])
         self.perplexity = float(state["perplexity"])
-        self.assigned = np.array(state["assigned"])
+        self.assigned = restored_indices(state["assigned"], "assigned", self.model.n_components, count=len(self.words))
         self.rng = generator_from_state(state["generator"])
         self._count()

@@ -13,17 +13,18 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
+from margin.neural.activations.fused import fused_log_softmax
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.config import POSITIONS, TransformerConfig
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
+from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.transformer import EncoderDecoderTransformer
 from margin.neural.training.pairs import PADDING, PairBatches, padded_sequences
 from margin.neural.training.steps import Objective, Terms
@@ -196,7 +197,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
         def next_scores(tokens: Tensor, parents: Tensor) -> Tensor:
             cache.select(parents)
-            return module.decode(tokens[:, None], memory, mask, cache)[:, -1].log_softmax(dim=-1)
+            return fused_log_softmax(module.decode(tokens[:, None], memory, mask, cache)[:, -1], dim=-1)
 
         options = {"width": width, "max_tokens": self.network_["config"]["context"], "alpha": self.length_penalty}
         beams = beam_search(next_scores, len(sources), begin=END, end=END, **options)
@@ -224,7 +225,7 @@ def next_of_pair(label_smoothing: float) -> Objective:
         source, target = batch
         scores = module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source))
         return {
-            "loss": functional.cross_entropy(
+            "loss": fused_cross_entropy(
                 scores.flatten(0, 1),
                 target[:, 1:].flatten(),
                 ignore_index=PADDING,
@@ -246,9 +247,7 @@ def _log_probabilities(module: nn.Module, pairs: Pairs) -> list[tuple[float, int
         source, target = (padded_sequences(side) for side in zip(*pairs[first : first + AT_ONCE]))
         with torch.inference_mode():
             scores = module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source)).double()
-            losses = functional.cross_entropy(
-                scores.transpose(1, 2), target[:, 1:], ignore_index=PADDING, reduction="none"
-            )
+            losses = fused_cross_entropy(scores.transpose(1, 2), target[:, 1:], ignore_index=PADDING, reduction="none")
         counts = (target[:, 1:] != PADDING).sum(dim=1)
         totals += zip((-losses.sum(dim=1)).tolist(), counts.tolist())
     return totals

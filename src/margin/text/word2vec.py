@@ -16,6 +16,7 @@ from margin.core.domains import Choice, Integer, Number, Seed
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
+from margin.core.restoring import restored
 from margin.text.sentences import encoded, sentences_of
 from margin.text.word_model import WordVectorModel
 from margin.text.word_vectors import huffman
@@ -129,7 +130,7 @@ class _Passes:
 
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.loss = int(state["iteration"]), float(state["loss"])
-        self.vectors, self.outputs = np.array(state["vectors"]), np.array(state["outputs"])
+        self.vectors, self.outputs = restored(state, "vectors", self.vectors), restored(state, "outputs", self.outputs)
         self.rng = generator_from_state(state["generator"])
 
 

@@ -23,10 +23,20 @@ from margin.core.invariants import (
     TrueOrFalse,
     Violation,
     optional,
+    sometimes,
 )
 from margin.trees.category_encoding import MAX_CATEGORIES
 
-__all__ = ["FORMS", "check_binary_nodes", "check_multiway_tree"]
+__all__ = [
+    "BOOSTED",
+    "FORMS",
+    "MULTIWAY",
+    "NODES_AND_SETS",
+    "SETS",
+    "TREE",
+    "check_binary_nodes",
+    "check_multiway_tree",
+]
 
 
 def check_binary_nodes(nodes: Mapping[str, np.ndarray], first: np.ndarray, size: np.ndarray, where: str) -> None:
@@ -86,6 +96,9 @@ def _one_tree(tree: Any, where: str, _: Sizes) -> None:
     check_binary_nodes(tree, np.zeros(count, dtype=np.int64), np.full(count, count), where)
 
 
+TREE = _tree("n_values")  # of a forest: one number per class, or per target
+
+
 def _categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
     """A node that asks about categories reads codes: its column must be one that is coded."""
     known = model.get("categories_", {})
@@ -112,9 +125,9 @@ TARGET_CLASSES: dict[str, Stored] = {
     "classes_": OneOf(ArrayOf("n_values", kind="labels"), ListOf(ArrayOf(None, kind="labels"), "n_targets"))
 }
 JUDGED: dict[str, Stored] = {
-    "oob_score_": Real(),
-    "oob_prediction_": ArrayOf(..., finite=False),
-    "oob_decision_function_": ArrayOf(..., finite=False),
+    "oob_score_": sometimes(Real()),
+    "oob_prediction_": sometimes(ArrayOf(..., finite=False)),
+    "oob_decision_function_": sometimes(ArrayOf(..., finite=False)),
 }
 
 
@@ -136,7 +149,7 @@ def _forest(outputs: str) -> dict[str, Stored]:
         "trees_": ListOf(_tree(outputs), own=("n_nodes", "n_sets")),
         "categories_": CATEGORIES,
         "_seed": Count(),
-        "_sampling": optional(SAMPLING),
+        "_sampling": sometimes(optional(SAMPLING)),
         **JUDGED,
     }
 
@@ -212,14 +225,14 @@ BOOSTED: dict[str, Stored] = {
         },
         rule=_bins,
     ),
-    **{name: ArrayOf(None, finite=False) for name in CURVES},
+    **{name: sometimes(ArrayOf(None, finite=False)) for name in CURVES},
     "n_iter_": Count(),
     "seed_": Count(),
-    "max_features_": Count(low=1),
-    "init_": ModelWith(["predict"], columns="n_features"),
-    "oob_score_": Real(),
-    "do_early_stopping_": TrueOrFalse(),
-    "is_categorical_": optional(ArrayOf("n_features", kind="b")),
+    "max_features_": sometimes(Count(low=1)),
+    "init_": sometimes(ModelWith(["predict"], columns="n_features")),
+    "oob_score_": sometimes(Real()),
+    "do_early_stopping_": sometimes(TrueOrFalse()),
+    "is_categorical_": sometimes(optional(ArrayOf("n_features", kind="b"))),
 }
 
 
@@ -264,7 +277,9 @@ BOOSTED_CLASSIFIER = Form({**CLASSES, **BOOSTED}, [_outputs_divide_trees], NODES
 BOOSTED_REGRESSOR = Form(BOOSTED, [_outputs_divide_trees], NODES_AND_SETS)
 FORMS: Mapping[str, Form] = {
     "DecisionTreeClassifier": Form({**TARGET_CLASSES, **_single("n_values")}, _CODES_AND_CLASSES, SETS),
-    "DecisionTreeRegressor": Form({"classes_": optional(ArrayOf(...)), **_single("n_outputs")}, _CODES, SETS),
+    "DecisionTreeRegressor": Form(
+        {"classes_": sometimes(optional(ArrayOf(...))), **_single("n_outputs")}, _CODES, SETS
+    ),
     "RandomForestClassifier": Form({**TARGET_CLASSES, **_forest("n_values")}, _CODES_AND_CLASSES, SETS),
     "RandomForestRegressor": Form(_forest("n_outputs"), _CODES, SETS),
     "ExtraTreesClassifier": Form({**TARGET_CLASSES, **_forest("n_values")}, _CODES_AND_CLASSES, SETS),

@@ -12,6 +12,7 @@ from margin.foundations.information import (
     cross_entropy,
     cross_entropy_sampled,
     entropy,
+    entropy_of_weights,
     js_divergence,
     kl_divergence,
     kl_monte_carlo,
@@ -35,6 +36,15 @@ def test_against_scipy_in_every_base():
         np.testing.assert_allclose(entropy(p, base), stats.entropy(p, base=base, axis=1), rtol=1e-12)
         np.testing.assert_allclose(kl_divergence(p, q, base), stats.entropy(p, q, base=base, axis=1), rtol=1e-12)
         np.testing.assert_allclose(js_divergence(p, q, base), jensenshannon(p, q, base, axis=1) ** 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("base", [2, math.e, 10])
+def test_entropy_of_weights_is_that_of_their_fractions(base):
+    counts = np.random.default_rng(3).integers(0, 9, size=(40, 5)) + np.eye(5, dtype=int)[0]
+    expected = stats.entropy(counts, base=base, axis=1)  # SciPy divides by the sum itself
+    np.testing.assert_allclose(entropy_of_weights(counts, base), expected, atol=1e-14, rtol=1e-12)
+    np.testing.assert_allclose(entropy_of_weights(counts / 7.0, base), expected, atol=1e-14, rtol=1e-12)
+    assert entropy_of_weights(np.array([[0.0, 4.0], [0.0, 0.0]]), base).tolist() == [0.0, 0.0]
 
 
 def test_zero_times_log_zero_is_zero():

@@ -2,18 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.oracles.foundations import neighbor_scan as reference
 
-from margin.core.cached_kernels import interpreted
-from margin.foundations.neighbors import scan_reference as reference
+from margin.compiled import neighbors as kernels
 
 EXPONENTS = [1.0, 2.0, 3.0, np.inf]
-
-
-@pytest.fixture(scope="module")
-def kernels():
-    from margin.foundations.neighbors import scan_kernels
-
-    return scan_kernels
 
 
 def rows(n=203, m=17, d=70, dtype=np.float64):
@@ -23,22 +16,24 @@ def rows(n=203, m=17, d=70, dtype=np.float64):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("exponent", EXPONENTS)
-def test_pair_powers(kernels, exponent, dtype):
+def test_pair_powers(exponent, dtype):
     points, queries = rows(dtype=dtype)
     rng = np.random.default_rng(1)
     for n in (0, 1, 5, 400):
         pairs = rng.integers(len(queries), size=n), rng.integers(len(points), size=n)
         expected = reference.pair_powers(points, queries, *pairs, exponent)
-        np.testing.assert_array_equal(kernels.pair_powers(points, queries, *pairs, exponent), expected)
+        found = np.empty(n)
+        kernels.pair_powers(points, queries, *pairs, exponent, found)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("exponent", [*EXPONENTS, 2.5])
 @pytest.mark.parametrize("k", [1, 8, 203])
-def test_scan(kernels, exponent, k):
+def test_scan(exponent, k):
     points, queries = rows()
     points[100:150] = points[:50]  # ties
     powers, index = np.full((len(queries), k), np.inf), np.full((len(queries), k), len(points))
-    kernels.scan(points, queries, exponent, powers, index)
+    kernels.scan(points, queries, exponent, powers, index, np.empty((points.shape[1], 64)))
     order = np.lexsort((index, powers), axis=1)
     expected = reference.scan(points, queries, k, exponent)
     np.testing.assert_array_equal(np.take_along_axis(index, order, axis=1), expected[1])
@@ -49,7 +44,7 @@ def test_scan(kernels, exponent, k):
 @pytest.mark.parametrize("n", [64, 192, 896])
 @pytest.mark.parametrize(("m", "way"), [(1, "list"), (5, "list"), (32, "list"), (5, "heap"), (40, "heap")])
 @pytest.mark.parametrize("kind", ["normal", "few values", "with infinities"])
-def test_keeping_the_smallest(kernels, n, m, way, kind):
+def test_keeping_the_smallest(n, m, way, kind):
     """In two parts, as the blocks of a table come; with infinities a part has fewer scores than are kept."""
     rng = np.random.default_rng(2)
     products, half = rng.normal(size=(9, n)).astype(np.float32), rng.normal(size=n).astype(np.float32)
@@ -66,15 +61,6 @@ def test_keeping_the_smallest(kernels, n, m, way, kind):
     found = np.isfinite(scores)
     np.testing.assert_array_equal(np.take_along_axis(half - products, index, axis=1)[found], scores[found])
     assert all(len(set(row[kept])) == kept.sum() for row, kept in zip(index, found)), "no point twice"
-
-
-def test_every_bit_has_a_product_of_its_own(kernels):
-    first_bit = interpreted(kernels._first_bit)
-    rng = np.random.default_rng(3)
-    with np.errstate(over="ignore"):  # integers of 64 bits lose what is beyond, as they should
-        for bit in range(64):
-            above = int(rng.integers(2**63)) << bit + 1
-            assert first_bit(np.uint64((1 << bit | above) % 2**64)) == bit
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

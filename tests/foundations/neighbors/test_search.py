@@ -28,15 +28,13 @@ def by_definition(D, k):
     return np.take_along_axis(D, order, axis=1), order
 
 
-@pytest.fixture(params=["numpy", "compiled"])
+@pytest.fixture(params=["scan", "filter"])
 def path(request, monkeypatch):
-    """Small problems run in NumPy and SciPy by default; both paths are tested."""
-    if request.param == "compiled":
-        monkeypatch.setattr(search, "COMPILED_WORK", 0)
-        monkeypatch.setattr(search, "TREE_WORK", 0)
-    else:
-        for module in (search.tile_tree, filtering):
-            monkeypatch.setattr(module, "is_ready", lambda: False)
+    """Small problems are scanned, others filtered or asked of our own tree; both paths are tested."""
+    filters = request.param == "filter"
+    monkeypatch.setattr(search, "SCAN_WORK", 0 if filters else np.inf)
+    monkeypatch.setattr(search, "SHARED_WORK", 0 if filters else np.inf)
+    monkeypatch.setattr(search, "TREE_NEIGHBORS", 100 if filters else 0)
     return request.param
 
 
@@ -104,7 +102,7 @@ def test_a_filter_that_is_blind_is_noticed(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.vstack([[[1e6, 0.0]], rng.normal(scale=1e-4, size=(3000, 2))])
     Q = rng.normal(scale=1e-4, size=(50, 2))
-    monkeypatch.setattr(search, "COMPILED_WORK", 0)
+    monkeypatch.setattr(search, "SCAN_WORK", 0)
     found = nearest(X, Q, 4, algorithm="brute")
     np.testing.assert_array_equal(found.indices, by_definition(distance_matrix(X, Q), 4)[1])
     candidates, bound = filtering.candidates(X, Q, 10)
@@ -156,15 +154,15 @@ def test_queries_far_outside_and_on_huge_offsets(path):
         np.testing.assert_allclose(found.distances**2, np.sort(powers, axis=1)[:, :3], rtol=1e-14)
 
 
-def test_loaded_loops_change_nothing_but_the_time(monkeypatch):
+def test_scan_and_filter_differ_in_nothing_but_the_time(monkeypatch):
     X, Q = table(500, 100, 12)
     X[:100] = X[100:200]  # ties
     asked, candidates = [], filtering.candidates
     monkeypatch.setattr(filtering, "candidates", lambda *given: asked.append(1) or candidates(*given))
-    monkeypatch.setattr(filtering, "is_ready", lambda: False)
+    monkeypatch.setattr(search, "SCAN_WORK", np.inf)
     expected = nearest(X, Q, 5)
     assert not asked
-    monkeypatch.setattr(filtering, "is_ready", lambda: True)
+    monkeypatch.setattr(search, "SCAN_WORK", 0)
     found = nearest(X, Q, 5)
     assert asked
     np.testing.assert_array_equal(found.indices, expected.indices)
@@ -173,7 +171,7 @@ def test_loaded_loops_change_nothing_but_the_time(monkeypatch):
 
 def test_threads_change_nothing(monkeypatch):
     X, Q = table(2000, 100, 12)
-    monkeypatch.setattr(search, "COMPILED_WORK", 0)
+    monkeypatch.setattr(search, "SCAN_WORK", 0)
     alone = nearest(X, Q, 5, algorithm="brute")
     monkeypatch.setattr(search, "threads_for", lambda work: 3)
     np.testing.assert_array_equal(nearest(X, Q, 5, algorithm="brute").indices, alone.indices)

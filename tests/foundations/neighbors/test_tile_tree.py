@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracles.foundations.neighbor_scan import scan
 
-from margin.foundations.neighbors import scan_reference, search, tile_tree
+from margin.foundations.neighbors import search, tile_tree
 from margin.foundations.neighbors.tile_tree import FANOUT, LANES
 
 
@@ -65,7 +66,7 @@ def test_every_node_encloses_its_points_and_leads_to_every_leaf_once(n):
 def test_neighbors_and_powers_are_those_of_a_scan(n, k, d):
     points, queries = rows(n, 60, d)
     queries[:20] = points[np.arange(20) % n]
-    expected = scan_reference.scan(points, queries, k, 2.0)
+    expected = scan(points, queries, k, 2.0)
     for leaf_size in (1, 30, 10**6):
         found = tile_tree.nearest(tile_tree.build(points, leaf_size), queries, k)
         np.testing.assert_array_equal(found[0], expected[0])
@@ -79,7 +80,7 @@ def test_nothing_is_missed_where_powers_are_equal_or_rounded(seed, d, offset, sc
     points = (rng.integers(-3, 4, size=(400, d)) * rng.choice([1.0, 0.1], size=(400, d)) + offset) * scale
     queries = (rng.integers(-4, 5, size=(30, d)) * 0.5 + offset) * scale
     found = tile_tree.nearest(tile_tree.build(points, 4), queries, 9)
-    expected = scan_reference.scan(points, queries, 9, 2.0)
+    expected = scan(points, queries, 9, 2.0)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -95,11 +96,9 @@ def test_both_trees_and_any_number_of_threads_give_the_same_bits(monkeypatch):
     points[:500] = points[500:1000]  # ties
     index = search.NeighborIndex(points.astype(np.float32), 2.0)
     with monkeypatch.context() as patched:
-        patched.setattr(tile_tree, "is_ready", lambda: False)
-        patched.setattr(search, "TREE_WORK", np.inf)
+        patched.setattr(search, "TREE_NEIGHBORS", 0)
         expected = index.nearest(queries, 7)
         assert "tiles" not in vars(index)
-    monkeypatch.setattr(search, "TREE_WORK", 0)
     for threads in (1, 3):
         monkeypatch.setattr(search, "threads_for", lambda work, threads=threads: threads)
         found = index.nearest(queries, 7)

@@ -14,12 +14,15 @@ from margin.foundations.statistics import (
     bootstrap_interval,
     confidence_interval,
     distinct_fraction,
+    f_test_from_sums,
+    mean_interval,
     p_value,
     sample_size,
     studentized_mean,
     t_quantile,
     t_table,
     t_test,
+    t_test_from_error,
     t_test_from_summaries,
     t_test_one_sample,
     t_test_power,
@@ -195,3 +198,17 @@ def test_bootstrap_is_reproducible_and_resamples_rows():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_what_tests_and_intervals_share_against_scipy():
+    error = scipy.stats.sem(A)
+    assert mean_interval(A.mean(), error, 14, 0.9) == pytest.approx(scipy.stats.t.interval(0.9, 14, A.mean(), error))
+    assert confidence_interval(A, 0.9) == mean_interval(float(A.mean()), float(error), 14, 0.9)
+    theirs = scipy.stats.ttest_1samp(A, 0.2, alternative="less")
+    ours = t_test_from_error("the mean is 0.2", A.mean() - 0.2, error, 14, "less")
+    assert (ours.statistic, ours.p_value) == pytest.approx((theirs.statistic, theirs.pvalue))
+    f = f_test_from_sums("no column tells anything", 7.5, 3, 1.8, 14)
+    assert (f.statistic, f.p_value) == pytest.approx((7.5 / 5.4, scipy.stats.f.sf(7.5 / 5.4, 3, 14)))
+    assert f_test_from_sums("x", -1e-16, 3, 1.8, 14).statistic == 0.0
+    with pytest.raises(ValueError, match="the values must vary"):
+        t_test_from_error("the mean is 0", 1.0, 0.0, 3)

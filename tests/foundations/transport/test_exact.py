@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from margin.compiled.transport import cheapest
 from margin.foundations.transport import (
     cost_matrix,
     geodesic,
@@ -16,7 +17,7 @@ from margin.foundations.transport import (
     solve,
     wasserstein,
 )
-from margin.foundations.transport.network_simplex_kernels import cheapest, network_simplex
+from margin.foundations.transport.network import solve_network
 
 METHODS = ("network", "linprog")
 
@@ -101,7 +102,7 @@ def test_wasserstein_roots_and_metric_properties():
 
 def test_network_simplex_tree_is_a_consistent_tree():
     a, b, M = problem(9, 50, 33)
-    tree, n_pivots = network_simplex(a, b, M, -M.min(axis=0), 1e-12, 10**6)
+    tree, n_pivots = solve_network(a, b, M, -M.min(axis=0), 1e-12, 10**6)
     root = 83
     assert n_pivots > 0
     assert tree.parent[root] == -1
@@ -130,13 +131,13 @@ def _ancestors(parent, node):
 def test_cheapest_against_numpy(n):
     costs, prices = np.random.default_rng(n).normal(size=(2, n))
     total = costs + prices
-    assert cheapest(costs, prices, np.inf) == (total.argmin(), total.min())
-    assert cheapest(costs, prices, total.min()) == (-1, total.min())
+    assert cheapest(costs[None], 0, prices, np.inf) == total.argmin()
+    assert cheapest(costs[None], 0, prices, total.min()) == -1
 
 
 def test_pivot_limit_is_respected():
     a, b, M = problem(2, 30, 30)
-    assert network_simplex(a, b, M, np.zeros(30), 1e-12, 3)[1] == 3
+    assert solve_network(a, b, M, np.zeros(30), 1e-12, 3)[1] == 3
 
 
 def test_coupling_checks():

@@ -114,7 +114,7 @@ def test_a_warm_start_that_diverges_leaves_the_model_as_it_was():
         ({"alpha": 0.1}, "alpha must be 0"),
         ({"penalty_end": 0.0}, "penalty_end must be a number above 0"),
         ({"conditional": True}, "y must hold a class per row"),
-        ({"learning_rate": "adaptive"}, "must not be 'adaptive'"),
+        ({"learning_rate": "adaptive"}, "must not wait for a plateau"),
     ],
 )
 def test_bad_parameters_get_one_sentence(options, message):

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from margin.neural import activations as act
 from margin.neural.activations import slopes
+from margin.neural.activations.fused import FUSED
 
 PAIRS = {
     "sigmoid": (act.sigmoid, torch.sigmoid),
@@ -94,3 +95,20 @@ def test_logsumexp_of_nothing_possible_is_minus_infinity():
 def test_second_order_gradients(name):
     x = torch.tensor([-2.0, -0.3, 0.4, 1.7], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(PAIRS[name][0], (x,))
+
+
+@pytest.mark.parametrize("plain", FUSED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("shape", [(5,), (3, 1), (2, 4, 3)])
+def test_fused_and_plain_are_one_function(plain, shape):
+    """Values and gradients, far inputs and ties among them."""
+    x = 3 * torch.randn(*shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    x.view(-1)[:3] = torch.tensor([-750.0, 750.0, 750.0], dtype=torch.float64)
+    options = {} if plain is act.softplus else {"dim": len(shape) - 1}
+    found = []
+    for function in (plain, FUSED[plain]):
+        leaf = x.clone().requires_grad_()
+        y = function(leaf, **options)
+        outer = torch.linspace(0.3, 1.7, y.numel(), dtype=torch.float64).view_as(y)
+        found.append((y.detach(), torch.autograd.grad((y * outer).sum(), leaf)[0]))
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-12)

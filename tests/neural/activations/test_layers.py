@@ -6,25 +6,44 @@ from torch import nn
 
 from margin.neural.activations import (
     ACTIVATIONS,
-    TABLE,
-    BinaryStep,
+    ELU,
+    LeakyReLU,
     Maxout,
-    Sine,
+    MaxoutUnits,
     activation_layer,
     activation_table,
     smoothness,
 )
+from margin.neural.activations.table import COMPETING
+from margin.neural.nets.mlp import MLP
+from margin.neural.parts import chosen, described
 
-ALIASES = {"logistic": "sigmoid"}  # scikit-learn's name
+X = torch.cat([torch.linspace(-5.3, 5.1, 41), torch.tensor([-40.0, -0.0, 0.0, 1e-6, 30.0, 700.0])]).double()
+OPTIONS = [ELU(0.4), LeakyReLU(0.3), LeakyReLU(0.0), MaxoutUnits(3), MaxoutUnits(1)]
+PARTS = [*(make() for make in {**ACTIVATIONS, **COMPETING}.values()), *OPTIONS]
 
 
-def test_layers_compute_the_functions_of_the_table():
-    x = torch.linspace(-5, 5, 41, dtype=torch.float64)
-    functions = {line.name: line.function for line in TABLE}
-    for name in ACTIVATIONS:
-        torch.testing.assert_close(activation_layer(name)(x), functions[ALIASES.get(name, name)](x))
-    torch.testing.assert_close(BinaryStep()(x), functions["binary_step"](x))
-    torch.testing.assert_close(Sine()(x), functions["sine"](x))
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_layer_equation_and_slope_of_every_activation_are_one_function(part):
+    """What runs, as written, and its derivative, on rows of odd shapes."""
+    x = X[: len(X) // 6 * 6].view(-1, 6) if part.pieces != 1 else X
+    found = []
+    for function in (part.layer(), part.function):
+        leaf = x.clone().requires_grad_()
+        y = function(leaf)
+        (gradient,) = torch.autograd.grad(y.sum(), leaf, allow_unused=True)
+        found.append((y.detach(), gradient))
+    for ours, expected in zip(*found, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-8, atol=1e-10)  # softplus is x itself from 20 on
+    away = x.abs() > 1e-9  # at a corner any value between the slopes of the sides is right
+    torch.testing.assert_close(part.slope(x)[away], found[1][1][away], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_an_activation_says_its_name_and_comes_back_from_its_description(part):
+    table = {**ACTIVATIONS, **COMPETING}
+    assert table[part.name] is type(part)
+    assert chosen("activation", described("activation", part, table), table) == part
 
 
 def test_unknown_name():
@@ -48,5 +67,31 @@ def test_smoothness_counts_continuous_derivatives():
     assert smoothness(lambda x: (x - 0.5).abs(), at=0.5) == 0
 
 
-def test_table_names_every_layer():
-    assert set(ACTIVATIONS) - set(ALIASES) <= {row["name"] for row in activation_table()}
+def test_the_table_has_the_activations_of_the_notes():
+    names = {row["name"] for row in activation_table()}
+    assert {
+        "identity",
+        "binary_step",
+        "sigmoid",
+        "tanh",
+        "relu",
+        "softplus",
+        "elu",
+        "gelu",
+        "silu",
+        "leaky_relu",
+    } <= names
+    assert names <= ACTIVATIONS.keys()
+
+
+def test_units_with_several_inputs_are_no_layer_of_single_ones():
+    with pytest.raises(ValueError, match="must be an activation of single units; got MaxoutUnits"):
+        activation_layer(MaxoutUnits())
+
+
+def test_a_perceptron_of_maxout_units():
+    net = MLP([3, 4, 2], activation=MaxoutUnits(5))
+    assert [tuple(linear.weight.shape) for linear in net.linears] == [(20, 3), (2, 4)]
+    x = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
+    hidden = net.linears[0](x).reshape(7, 4, 5).amax(dim=2)
+    torch.testing.assert_close(net(x), net.linears[1](hidden))

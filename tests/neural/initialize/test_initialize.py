@@ -1,12 +1,25 @@
 """Initializers: moments, torch's formulas, explicit generators."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
 from torch import nn
 
-from margin.neural.initialize import fans, he_, he_variance, initialize_, normal_, signal_through_depth, xavier_
+from margin.neural.initialize import (
+    INITIALIZERS,
+    fans,
+    he_,
+    he_variance,
+    initialize_,
+    normal_,
+    orthogonal_,
+    signal_through_depth,
+    xavier_,
+)
+from margin.neural.nets.mlp import MLP
+from margin.neural.weights import build
 
 
 def generator(seed=0):
@@ -79,3 +92,60 @@ def test_bad_input():
     with pytest.raises(ValueError, match="scheme must be one of zeros"):
         initialize_(nn.Linear(1, 1), "magic", generator=generator())
     assert math.isclose(he_variance(100, 300, "mean"), 0.01)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (7, 2), (4, 3, 2, 2), (1, 1)], ids=str)
+def test_orthogonal_rows_or_columns(shape):
+    w = orthogonal_(torch.empty(*shape, dtype=torch.float64), generator=generator(), gain=1.5).flatten(1)
+    n_out, n_in = w.shape
+    gram = w @ w.T if n_out <= n_in else w.T @ w
+    torch.testing.assert_close(gram, 2.25 * torch.eye(min(n_out, n_in)).double(), rtol=1e-12, atol=1e-12)
+    theirs = nn.init.orthogonal_(torch.empty(*shape, dtype=torch.float64), 1.5, generator=generator()).flatten(1)
+    if n_out >= n_in:  # theirs are drawn in the other order otherwise
+        torch.testing.assert_close(w, theirs)
+
+
+@pytest.mark.parametrize("a", [0.0, 0.2])
+def test_leaky_units(a):
+    ours, theirs = (torch.empty(30, 20) for _ in range(2))
+    he_(ours, generator=generator(), slope=a)
+    nn.init.kaiming_normal_(theirs, a=a, generator=generator())
+    torch.testing.assert_close(ours, theirs)
+
+
+EXPECTED = {
+    "he_normal": lambda i, o: 2 / i,
+    "he_uniform": lambda i, o: 2 / i,
+    "xavier_normal": lambda i, o: 2 / (i + o),
+    "xavier_uniform": lambda i, o: 2 / (i + o),
+    "lecun_normal": lambda i, o: 1 / i,
+    "lecun_uniform": lambda i, o: 1 / i,
+    "orthogonal": lambda i, o: 1 / max(i, o),
+    "normal": lambda i, o: 0.02**2,
+    "zeros": lambda i, o: 0.0,
+}
+
+
+@pytest.mark.parametrize("name", INITIALIZERS)
+def test_the_variance_of_every_initializer(name):
+    torch.manual_seed(0)
+    w = INITIALIZERS[name]()(torch.empty(300, 500))
+    assert float(w.square().mean()) == pytest.approx(EXPECTED[name](500, 300), rel=0.02)
+    if name.endswith("uniform"):
+        assert float(w.abs().max()) <= (3 * EXPECTED[name](500, 300)) ** 0.5 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("fan", [1, 3, 7, 100, 784])
+def test_the_perceptrons_start_is_that_of_the_cited_schemes(fan):
+    """The weights that an MLP draws are those of he_ and xavier_, and the same that torch's own functions draw."""
+    sizes = [fan, 20, 3]
+    net = build(lambda: MLP(sizes), 5)
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        linears = [nn.Linear(a, b) for a, b in pairwise(sizes)]
+        for linear in linears:
+            nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
+        nn.init.xavier_normal_(linears[-1].weight)
+    for ours, theirs in zip(net.linears, linears, strict=True):
+        assert torch.equal(ours.weight, theirs.weight)
+        assert torch.equal(ours.bias, theirs.bias)

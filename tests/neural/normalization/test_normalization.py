@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from margin.neural import normalization as norm
 from margin.neural.normalization.functions import BatchStatistics
+from margin.neural.written_gradients import rms_normalized
 
 
 def draw(*shape, seed=0):
@@ -135,3 +136,83 @@ def test_bad_input():
 def test_rms_norm_is_torchs_function():
     x = draw(3, 6)
     torch.testing.assert_close(norm.rms_norm(x, eps=1e-8), F.rms_norm(x, (6,), eps=1e-8))
+
+
+def both_forms(shape):
+    """Plain and fused, of one input: what they say, for channels C = shape[1]."""
+    c = shape[1]
+    gain, shift = draw(c, seed=8), draw(c, seed=9)
+    mean, variance = draw(c, seed=10), draw(c, seed=11).square() + 0.1
+    group = 2 if c % 2 == 0 else 1
+    last = shape[1:]
+    gain_all, shift_all = draw(*last, seed=12), draw(*last, seed=13)
+    forms = {
+        "batch, training": (
+            lambda x: norm.batch_norm(x, norm.functions.BatchStatistics(mean, variance), gain, shift, True)[0],
+            lambda x: norm.fused_batch_norm(x, mean.clone(), variance.clone(), gain, shift, True),
+        ),
+        "batch, evaluation": (
+            lambda x: norm.batch_norm(x, norm.functions.BatchStatistics(mean, variance), gain, shift)[0],
+            lambda x: norm.fused_batch_norm(x, mean, variance, gain, shift),
+        ),
+        "layer": (
+            lambda x: norm.layer_norm(x, last, gain_all, shift_all),
+            lambda x: norm.fused_layer_norm(x, last, gain_all, shift_all),
+        ),
+        "group": (
+            lambda x: norm.group_norm(x, group, gain, shift, eps=1e-2),
+            lambda x: norm.fused_group_norm(x, group, gain, shift, eps=1e-2),
+        ),
+        "rms": (
+            lambda x: norm.rms_norm(x, gain_all.reshape(-1)[: shape[-1]]),
+            lambda x: rms_normalized(x, gain_all.reshape(-1)[: shape[-1]], norm.functions.EPS),
+        ),
+    }
+    if len(shape) > 2:
+        forms["instance"] = (lambda x: norm.instance_norm(x, gain), lambda x: norm.fused_instance_norm(x, gain))
+    return forms
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6], ids=["ordinary", "large"])
+@pytest.mark.parametrize("shape", [(5, 4), (3, 1, 7), (2, 6, 3, 5), (2, 4, 1, 1)], ids=str)
+def test_fused_and_plain_are_one_normalization(shape, size):
+    x = size * draw(*shape) + 3
+    for name, forms in both_forms(shape).items():
+        found = []
+        for form in forms:
+            leaf = x.clone().requires_grad_()
+            y = form(leaf)
+            outer = torch.linspace(0.3, 1.7, y.numel(), dtype=torch.float64).view_as(y)
+            (gradient,) = torch.autograd.grad((y * outer).sum(), leaf)
+            found.append((y.detach(), size * gradient))
+        for ours, theirs in zip(*found, strict=True):
+            assert torch.allclose(ours, theirs, rtol=1e-8, atol=1e-7), name
+
+
+def test_running_statistics_of_both_forms():
+    x, mean, variance = draw(6, 3), draw(3, seed=1), draw(3, seed=2).square()
+    _, running = norm.batch_norm(x, norm.functions.BatchStatistics(mean, variance), training=True, momentum=0.3)
+    norm.fused_batch_norm(x, mean, variance, training=True, momentum=0.3)
+    torch.testing.assert_close(mean, running.mean)
+    torch.testing.assert_close(variance, running.variance)
+
+
+@pytest.mark.parametrize("name", norm.NORMALIZATIONS)
+def test_a_normalization_says_for_what_it_is(name):
+    part = norm.NORMALIZATIONS[name]()
+    x = draw(3, 6, 4, 5).float()
+    if name in norm.IMAGE_NORMS:
+        assert part.of_images(6)(x).shape == x.shape
+    else:
+        with pytest.raises(ValueError, match="norm must be one for images, which RMSNormalization is not"):
+            part.of_images(6)
+    if name in norm.ROW_NORMS:
+        assert part.of_rows(6)(x[..., 0, 0]).shape == (3, 6)
+    else:
+        with pytest.raises(ValueError, match="norm must be one for rows of units, which InstanceNormalization is not"):
+            part.of_rows(6)
+
+
+def test_groups_are_the_next_smaller_number_that_divides():
+    assert norm.GroupNormalization(groups=8).of_images(12).num_groups == 4
+    assert norm.GroupNormalization(groups=8).of_rows(7).num_groups == 1

@@ -14,17 +14,17 @@ from margin.neural.training import (
     Adversarial,
     DrawnPoints,
     GlobalStream,
-    Optimization,
     Plan,
     Player,
     Training,
     train,
 )  # fmt: skip
 from margin.neural.weights import build, copy_weights
+from margin.optimize.rules import Adam
 
 MODES, LATENT = 8, 4
 CENTERS = torch.tensor([[math.cos(2 * math.pi * k / MODES), math.sin(2 * math.pi * k / MODES)] for k in range(MODES)])
-ADAM = Optimization("adam", betas=(0.5, 0.99))
+ADAM = Adam(0.5, 0.99)
 
 
 def ring(n):

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from margin.neural.nets.transformer import DecoderTransformer, TransformerConfig
-from margin.neural.training.muon import Muon, orthogonalized
-from margin.neural.training.optimizers import Optimization, make_optimizers
+from margin.neural.training.muon import BatchedMuon, orthogonalized
+from margin.neural.training.optimizers import make_optimizers
+from margin.optimize.rules import Muon
 
 
 def drawn(*shape):
@@ -37,7 +38,7 @@ def test_steps_by_the_rule(nesterov):
     parameters = [torch.nn.Parameter(drawn(*shape)) for shape in shapes]
     expected = [p.detach().double() for p in parameters]
     memory = [torch.zeros_like(p) for p in expected]
-    muon = Muon(parameters, lr=rate, weight_decay=decay, momentum=keep, nesterov=nesterov)
+    muon = BatchedMuon(parameters, lr=rate, weight_decay=decay, momentum=keep, nesterov=nesterov)
     for i in range(3):
         for parameter in parameters:
             parameter.grad = drawn(*parameter.shape) + i
@@ -55,11 +56,11 @@ def test_all_matrices_of_tied_blocks_are_hidden():
     config = TransformerConfig(d_model=8, n_heads=2, n_blocks=2, context=8)
     for tied, spared in ((True, 0), (False, 2)):
         module = DecoderTransformer(11, config, tied=tied)
-        muon, _ = make_optimizers(module, Optimization("muon"), 0.01)
+        muon, _ = make_optimizers(module, Muon(), 0.01)
         matrices = [p for n, p in module.named_parameters() if p.ndim == 2 and "embedding" not in n]
         assert len(muon.param_groups[0]["params"]) == len(matrices) - spared
 
 
 def test_only_matrices():
-    with pytest.raises(ValueError, match="Muon: params must be matrices"):
-        Muon([torch.nn.Parameter(torch.zeros(3))])
+    with pytest.raises(ValueError, match="BatchedMuon: params must be matrices"):
+        BatchedMuon([torch.nn.Parameter(torch.zeros(3))])

@@ -13,7 +13,6 @@ from margin.neural.training import (
     GlobalStream,
     Mean,
     Minimize,
-    Optimization,
     Plan,
     TokenWindows,
     Training,
@@ -21,6 +20,7 @@ from margin.neural.training import (
 )  # fmt: skip
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.weights import build, copy_weights
+from margin.optimize.rules import AdamW, Muon
 from margin.optimize.schedules import cosine, warm_up
 
 VOCABULARY, WIDTH, WINDOW = 7, 16, 12
@@ -67,6 +67,9 @@ def counted(module, batch, _noise):
 TOKENS = (np.cumsum(np.random.default_rng(0).integers(1, 3, size=4000)) % VOCABULARY).astype(np.uint16)
 
 
+RULES_OF = {"adamw": AdamW(weight_decay=0.1), "muon": Muon(0.95, weight_decay=0.1)}
+
+
 def language_model(
     tokens=TOKENS, *, seed=0, epochs=3, accumulate=1, average=0.9, objective=next_token, name="adamw", batch=8,
     steps=20, dtype=torch.float32,
@@ -74,7 +77,7 @@ def language_model(
     module = build(Transformer, seed, dtype)
     rate = warm_up(cosine(1e-2, steps=epochs * steps), steps=5)
     step = Minimize(
-        module, objective, Optimization(name, weight_decay=0.1, nesterov=True, momentum=0.95), schedule=rate,
+        module, objective, RULES_OF[name], schedule=rate,
         clip_norm=1.0, accumulate=accumulate, average=average, seed=seed,
     )  # fmt: skip
     batches = TokenWindows(tokens, WINDOW, batch, seed + 1, steps_per_epoch=steps)

@@ -17,12 +17,15 @@ from margin.foundations.statistics.covariance_functions import RBFCovariance
 PATH = "margin.foundations.information"
 
 
-@oracle(*(f"{PATH}.{name}" for name in ("entropy", "cross_entropy", "kl_divergence", "js_divergence")))
+@oracle(
+    *(f"{PATH}.{name}" for name in ("entropy", "entropy_of_weights", "cross_entropy", "kl_divergence", "js_divergence"))
+)
 def entropies(seed: int) -> Verdict:
     p, q = np.random.default_rng(seed).dirichlet(np.full(4, 1.7), size=(2, 3))  # three distributions each, (3, 4)
     crossed = stats.entropy(p, base=3, axis=1) + stats.entropy(p, q, base=3, axis=1)
     return every(
         entropy=near(ours.entropy(p, base=3), stats.entropy(p, base=3, axis=1), tolerance=1e-12),
+        weights=near(ours.entropy_of_weights(6.5 * p, base=3), stats.entropy(p, base=3, axis=1), tolerance=1e-12),
         natural=near(ours.entropy(p), stats.entropy(p, axis=1), tolerance=1e-12),
         cross_entropy=near(ours.cross_entropy(p, q, base=3), crossed, tolerance=1e-12),
         divergence=near(ours.kl_divergence(p, q, base=3), stats.entropy(p, q, base=3, axis=1), tolerance=1e-12),

@@ -122,3 +122,17 @@ def scored_models(seed: int) -> Verdict:
         spread=near(normal.covariance, dispersion * np.linalg.inv(X.T @ X), tolerance=1e-8),
         degrees=equal((normal.df, fit.df), (37, None)),
     )
+
+
+@oracle(*(f"{PATH}.{name}" for name in ("bic", "t_test_from_error", "mean_interval", "f_test_from_sums")))
+def tests_from_sums(seed: int) -> Verdict:
+    """Against SciPy's laws and tests, from sums formed here."""
+    x = np.random.default_rng(seed).normal(0.7, 2.0, size=11)
+    error, theirs = x.std(ddof=1) / np.sqrt(11), stats.ttest_1samp(x, 0.4)
+    f = ours.f_test_from_sums("x", 7.5, 3, 1.8, 14)
+    return every(
+        criterion=near(ours.bic(-12.5, 3, 40), 3 * np.log(40) + 25, tolerance=1e-10),
+        t=near(ours.t_test_from_error("x", x.mean() - 0.4, error, 10).p_value, theirs.pvalue, tolerance=1e-12),
+        interval=near(ours.mean_interval(x.mean(), error, 10, 0.9), theirs.confidence_interval(0.9), tolerance=1e-10),
+        f=near([f.statistic, f.p_value], [7.5 / 3 / 1.8, stats.f(3, 14).sf(7.5 / 3 / 1.8)], tolerance=1e-12),
+    )

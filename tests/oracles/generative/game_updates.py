@@ -13,8 +13,8 @@ from margin.core.verdict import Verdict, equal, every, near
 from margin.generative.gan.game import Game, GANNetwork, Rules, Turn, players_of
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
 from margin.neural.training import Batch
-from margin.neural.training.optimizers import Optimization
 from margin.neural.weights import build
+from margin.optimize.rules import Adam
 
 PATH = "margin.generative.gan"
 ROUNDS, ROWS, LATENTS = 4, 7, 2
@@ -122,9 +122,9 @@ def begun(seed: int, loss: str, penalty: str, average: float | None = AVERAGE) -
         return GANNetwork(MLPGenerator(LATENTS, [5], 3), MLPDiscriminator(3, [4]))
 
     both, turn = build(network, seed, torch.float64), Turn()
-    adam = Optimization("adam", BETAS, EPS)
-    critic = {"optimization": adam, "schedule": critic_rate, "updates": 2}
-    maker = {"optimization": adam, "schedule": maker_rate, "clip_norm": CLIP_NORM}
+    adam = Adam(*BETAS, EPS)
+    critic = {"rule": adam, "schedule": critic_rate, "updates": 2}
+    maker = {"rule": adam, "schedule": maker_rate, "clip_norm": CLIP_NORM}
     players = players_of(both, Rules(LATENTS, loss, penalty, PENALTY, BLUR), turn, critic=critic, maker=maker)
     game = Game(both, players, turn=turn, penalty_left=penalty_left, seed=seed, average=average)
     game.rate_factor = RATE_FACTOR

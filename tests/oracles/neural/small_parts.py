@@ -20,6 +20,7 @@ from margin.neural.nets.transformer import TokenEmbedding
 from margin.neural.summary import network_diagram
 from margin.neural.training.evaluation import validation_split
 from margin.neural.training.stopping import Patience
+from margin.optimize.rate_schedules import Plateau
 
 
 @oracle(f"{PATH}.autodiff.checking.gradient_check")
@@ -57,7 +58,7 @@ class _Bent:
 def waiting_for_a_gain(seed: int) -> Verdict:
     """Losses by hand: small gains do not count but are kept, adaptive rates fall by fives; splits hold every label."""
     module = nn.Linear(1, 1)
-    plain, adaptive = Patience(2, 0.1), Patience(1, 0.0, adaptive=True)
+    plain, adaptive = Patience(2, 0.1), Patience(1, 0.0, plateau=Plateau())
     stops, weights = [], []
     for k, loss in enumerate((5.0, 4.0, 3.95, 3.7, 3.72, 3.65)):
         with torch.no_grad():

@@ -87,7 +87,7 @@ def adam(seed: int) -> Verdict:
         x = x + decayed[-1]
     return every(
         plain=near(steps_of(rules.Adam(0.6, 0.9, 0.02), seed), plain, tolerance=1e-12),
-        decayed=near(steps_of(rules.Adam(0.6, 0.9, 0.02, weight_decay=0.3), seed), decayed, tolerance=1e-12),
+        decayed=near(steps_of(rules.AdamW(0.6, 0.9, 0.02, weight_decay=0.3), seed), decayed, tolerance=1e-12),
     )
 
 

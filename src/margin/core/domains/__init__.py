@@ -6,7 +6,8 @@ the command line, gives the JSON schema of a form, draws values for a search, an
 
 from margin.core.domains.base import Build, Domain
 from margin.core.domains.callables import Function, Options
-from margin.core.domains.composed import Array, Either, Learner, Nested, Optional, Sequence
+from margin.core.domains.composed import Array, Either, Instance, Learner, Nested, Optional, Sequence
+from margin.core.domains.named import Named
 from margin.core.domains.resources import Jobs
 from margin.core.domains.values import MOST_LAYERS, Choice, Flag, Integer, Number, Seed, Text
 
@@ -19,9 +20,11 @@ __all__ = [
     "Either",
     "Flag",
     "Function",
+    "Instance",
     "Integer",
     "Jobs",
     "Learner",
+    "Named",
     "Nested",
     "Number",
     "Optional",

@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.core.domains.base import Build, Domain
 
-__all__ = ["Array", "Either", "Learner", "Nested", "Optional", "Sequence"]
+__all__ = ["Array", "Either", "Instance", "Learner", "Nested", "Optional", "Sequence"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,30 @@ class Learner(Nested):
     @property
     def description(self) -> str:  # type: ignore[override]
         return "an object with " + " and ".join(self.methods)
+
+
+@dataclass(frozen=True)
+class Instance(Domain):
+    """An object of one class, given from Python: a form or a command line names it instead.
+
+    >>> Instance(complex, "a complex number").accepts(2j)
+    True
+    """
+
+    kind: type
+    description: str
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, self.kind)
+
+    def type_text(self) -> str:
+        return self.kind.__name__
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object", "title": self.description}
+
+    def wrong(self) -> list[Any]:
+        return ["a string", 3]
 
 
 @dataclass(frozen=True, init=False)

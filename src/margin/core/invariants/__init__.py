@@ -14,8 +14,8 @@ margin.core.invariants.sizes.Violation: coef_ has shape (3, 2): n_classes is 2 e
 """
 
 from margin.core.invariants.arrays import ArrayOf, SparseOf
-from margin.core.invariants.containers import DictOf, FieldsOf, ListOf, OneOf, optional
-from margin.core.invariants.form import Form
+from margin.core.invariants.containers import DictOf, FieldsOf, ListOf, OneOf, Sometimes, optional, sometimes
+from margin.core.invariants.form import NO_COLUMNS, Form
 from margin.core.invariants.sizes import Sizes, Stored, Violation
 from margin.core.invariants.values import (
     Anything,
@@ -29,6 +29,7 @@ from margin.core.invariants.values import (
 )
 
 __all__ = [
+    "NO_COLUMNS",
     "Anything",
     "ArrayOf",
     "Count",
@@ -41,11 +42,13 @@ __all__ = [
     "OneOf",
     "Real",
     "Sizes",
+    "Sometimes",
     "SparseOf",
     "Stored",
     "StringOf",
     "TrueOrFalse",
     "Violation",
     "optional",
+    "sometimes",
     "steps_are_named_models",
 ]

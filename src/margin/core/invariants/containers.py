@@ -9,7 +9,7 @@ from typing import Any
 from margin.core.invariants.sizes import Sizes, Stored, Violation
 from margin.core.invariants.values import NoneOnly
 
-__all__ = ["DictOf", "FieldsOf", "ListOf", "OneOf", "optional"]
+__all__ = ["DictOf", "FieldsOf", "ListOf", "OneOf", "Sometimes", "optional", "sometimes"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,21 @@ class OneOf(Stored):
 def optional(stored: Stored) -> Stored:
     """``stored`` or None."""
     return OneOf(stored, NoneOnly())
+
+
+@dataclass(frozen=True)
+class Sometimes(Stored):
+    """What only some fitted models of a class have: those of other parameters, or of earlier versions."""
+
+    of: Stored
+
+    def check(self, value: Any, where: str, sizes: Sizes) -> None:
+        self.of.check(value, where, sizes)
+
+
+def sometimes(stored: Stored) -> Stored:
+    """``stored``, in an attribute that a fitted model need not have."""
+    return stored if isinstance(stored, Sometimes) else Sometimes(stored)
 
 
 @dataclass(frozen=True)
@@ -79,15 +94,21 @@ class DictOf(Stored):
 
 @dataclass(frozen=True)
 class FieldsOf(Stored):
-    """A dict with exactly these keys; ``rule`` checks what the fields are to each other."""
+    """A dict with exactly these keys, of which those in ``may_lack`` may be missing; ``rule`` checks what the fields
+    are to each other.
+    """
 
     fields: Mapping[str, Stored]
     rule: Callable[[Any, str, Sizes], None] | None = None
+    may_lack: tuple[str, ...] = ()
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
-        if not isinstance(value, dict) or value.keys() != self.fields.keys():
+        if not isinstance(value, dict) or not self.fields.keys() - set(self.may_lack) <= value.keys() <= set(
+            self.fields
+        ):
             raise Violation(f"{where} must be a dict of {', '.join(self.fields)}")
         for name, stored in self.fields.items():
-            stored.check(value[name], f"{where}[{name!r}]", sizes)
+            if name in value:
+                stored.check(value[name], f"{where}[{name!r}]", sizes)
         if self.rule is not None:
             self.rule(value, where, sizes)

@@ -24,8 +24,10 @@ from margin.foundations.information.entropy import (
     cross_entropy,
     cross_entropy_sampled,
     entropy,
+    entropy_of_weights,
     surprise,
     surprise_laws,
+    total_surprise,
 )
 from margin.foundations.information.gaussians import NormalParameters, fit_normal, kl_gaussians, kl_normal
 from margin.foundations.information.poisson_fit import (
@@ -45,6 +47,7 @@ __all__ = [
     "decode",
     "encode",
     "entropy",
+    "entropy_of_weights",
     "fit_normal",
     "fit_poisson_to_geometric",
     "geometric_pmf",
@@ -61,4 +64,5 @@ __all__ = [
     "shannon_code",
     "surprise",
     "surprise_laws",
+    "total_surprise",
 ]

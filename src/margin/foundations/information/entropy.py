@@ -1,13 +1,15 @@
 """Surprise, entropy and cross-entropy: how much a distribution, or a wrong guess of it, is expected to tell.
 
-Textbook form; trees compute the entropy of counts in :mod:`margin.trees`, networks cross-entropy in torch.
+:func:`entropy` takes probabilities; trees and measures of clusterings have counts or weights, for which
+:func:`entropy_of_weights` is the same number without a division of every weight. Networks compute cross-entropy in
+torch.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +18,12 @@ from scipy.special import entr, xlogy
 from margin.core.arguments import numbers
 from margin.foundations.information.arguments import as_distribution, as_pair, log_of_base
 
-__all__ = ["SurpriseLaws", "cross_entropy", "cross_entropy_sampled", "entropy", "surprise", "surprise_laws"]
+__all__ = ["SurpriseLaws", "cross_entropy", "cross_entropy_sampled", "entropy", "entropy_of_weights"]
+__all__ += ["surprise", "surprise_laws", "total_surprise"]
 
 Array = NDArray[np.float64]
+
+SMALLEST = np.finfo(np.float64).tiny  # has a finite logarithm, which times 0 is 0
 
 
 def surprise(p: ArrayLike, base: float = math.e) -> Array:
@@ -88,6 +93,48 @@ def entropy(p: ArrayLike, base: float = math.e) -> Array:
     """
     unit = log_of_base("entropy", base)
     return np.asarray(entr(as_distribution("entropy", "p", p)).sum(axis=-1) / unit)
+
+
+def entropy_of_weights(weights: NDArray[Any], base: float = math.e) -> Array:
+    r"""The entropy of weights of at least 0 along the last axis, which need not add up to one; 0 where there are none.
+
+    .. math:: H = \frac1W \Bigl(W \log_b W - \sum_c w_c \log_b w_c\Bigr), \qquad W = \sum_c w_c
+
+    Parameters
+    ----------
+    weights : ndarray of shape (..., K)
+        Counts or other weights, the classes on the last axis.
+    base : float
+        Base of the logarithm: e for nats, 2 for bits.
+
+    Examples
+    --------
+    >>> float(entropy_of_weights(np.array([3.0, 3.0, 3.0, 3.0]), base=2))
+    2.0
+    """
+    total = weights.sum(axis=-1)
+    return np.maximum(total_surprise(weights, base), 0.0) / np.where(total > 0, total, 1.0)
+
+
+def total_surprise(weights: NDArray[Any], base: float = math.e) -> Array:
+    r"""Total weight times entropy, :math:`W \log_b W - \sum_c w_c \log_b w_c`.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (..., K)
+        Weights of at least 0, the classes on the last axis.
+    base : float
+        Base of the logarithm: e for nats, 2 for bits.
+    """
+    return _x_log_x(weights.sum(axis=-1), base) - _x_log_x(weights, base).sum(axis=-1)
+
+
+def _x_log_x(x: NDArray[Any], base: float) -> Array:
+    """x log(x), and its limit 0 at 0; NumPy's own logarithms to base 2 and e, which are exact at powers of these."""
+    positive = np.maximum(x, SMALLEST)
+    if base == math.e:
+        return np.asarray(x * np.log(positive))
+    return np.asarray(x * (np.log2(positive) if base == 2 else np.log(positive) / log_of_base("entropy", base)))
 
 
 def cross_entropy(p: ArrayLike, q: ArrayLike, base: float = math.e) -> Array:

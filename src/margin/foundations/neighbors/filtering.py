@@ -21,20 +21,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margin.core.compiling_ahead import is_loaded
-
-__all__ = ["ball_pairs", "candidates", "is_ready"]
+__all__ = ["ball_pairs", "candidates"]
 
 UNIT = 2.0**-24  # largest relative error of rounding to float32
 QUERIES, POINTS = 1024, 256  # sides of a block of products: 1 MB in float32, half of a second-level cache
 TOGETHER = 64  # points that a compiled loop looks at together
-SHORT = 32  # numbers kept up to which a sorted list is at least as fast as a heap (measured)
+SHORT = 64  # numbers kept up to which a sorted list is at least as fast as a heap (measured)
 SAMPLE = 1024  # rows from which center and scale are taken; any near the points will do
 
 
 def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """``m`` likely nearest points of every query, (len(queries), m), and a lower bound on the power of all others."""
-    from margin.foundations.neighbors.scan_kernels import keep_in_heap, keep_in_list
+    from margin.compiled.neighbors import keep_in_heap, keep_in_list
 
     keep = keep_in_list if m <= SHORT else keep_in_heap
     frame = _frame(points, queries)
@@ -71,11 +69,6 @@ def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> t
             pairs.append((of_query + part.start, of_point + block.first))
     of_query, of_point = (np.concatenate(side) for side in zip(*pairs))
     return of_query, of_point
-
-
-def is_ready() -> bool:
-    """Whether the loop for few neighbors has been compiled or loaded by this process."""
-    return is_loaded("margin.foundations.neighbors.scan_kernels", "keep_in_list")
 
 
 def _start(products: np.ndarray, half_squares: np.ndarray, m: int) -> np.ndarray:

@@ -1,183 +1,172 @@
-"""The loops of a neighbor search compiled by Numba; their twins are in ``scan_reference``.
+"""The loops of a neighbor search, compiled; ``tests/foundations/neighbors/scan_reference.py`` is the same in NumPy.
 
 Sixty-four numbers are compared with a bound at once, and only a group with a hit is looked at one by one: after the
 first few thousand points hardly any group has one. Points are float64 or float32, everything else has one type.
 """
 
-# mypy: disable-error-code="no-untyped-def"
-
 from __future__ import annotations
 
-import numpy as np
+from math import pow
 
-from margin.core.cached_kernels import cached_kernel, inner_kernel, njit
+import cython
+
+from margin.core.kernel_source import (
+    ConstIntegers,
+    ConstMatrix,
+    ConstMatrix32,
+    ConstRealMatrix,
+    ConstVector32,
+    IntegerMatrix,
+    Matrix,
+    Matrix32,
+    Vector,
+    inner,
+    kernel,
+)
 
 __all__ = ["insert", "keep_in_heap", "keep_in_list", "pair_powers", "scan"]
 
 LANES = 64
 CHECK_EVERY = 32  # columns after which a group whose every power exceeds the bound is given up
-
-ONE = np.uint64(1)
-DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # every six bits in a row differ from all others
-BIT_OF_PRODUCT = np.argsort([(int(DE_BRUIJN) << bit) % 2**64 >> 58 for bit in range(64)])
+INFINITE = float("inf")
 
 
-@cached_kernel
-def keep_in_list(products, half_squares, first, scores, index):
+@kernel
+def keep_in_list(
+    products: ConstMatrix32,
+    half_squares: ConstVector32,
+    first: cython.longlong,
+    scores: Matrix32,
+    index: IntegerMatrix,
+) -> cython.void:
     """Scores ``half_squares[j] - products[q, j]`` enter row q of ``scores``, a list in ascending order, where they are
     smaller than its last. Their number is a multiple of LANES."""
     last = scores.shape[1] - 1
+    start: cython.Py_ssize_t
     for q in range(products.shape[0]):
-        row, kept, where = products[q], scores[q], index[q]
-        for start in range(0, len(row), LANES):
-            part, squares = row[start : start + LANES], half_squares[start : start + LANES]
-            hits = _hits(part, squares, kept[last])
-            while hits:
-                lane = _first_bit(hits)
-                hits &= hits - ONE
-                score = squares[lane] - part[lane]
-                if score < kept[last]:
-                    insert(kept, where, score, first + start + lane)
+        start = 0
+        while start < products.shape[1]:
+            if _has_hit(products, half_squares, q, start, LANES, scores[q, last]):
+                for part in range(start, start + LANES, 8):
+                    if _has_hit(products, half_squares, q, part, 8, scores[q, last]):
+                        for j in range(part, part + 8):
+                            score = half_squares[j] - products[q, j]
+                            if score < scores[q, last]:
+                                _insert32(scores, index, q, score, first + j)
+            start += LANES
 
 
-@cached_kernel
-def keep_in_heap(products, half_squares, first, scores, index):
+@kernel
+def keep_in_heap(
+    products: ConstMatrix32,
+    half_squares: ConstVector32,
+    first: cython.longlong,
+    scores: Matrix32,
+    index: IntegerMatrix,
+) -> cython.void:
     """The same where row q of ``scores`` is a heap whose first is the largest."""
+    start: cython.Py_ssize_t
     for q in range(products.shape[0]):
-        row, heap, where = products[q], scores[q], index[q]
-        for start in range(0, len(row), LANES):
-            part, squares = row[start : start + LANES], half_squares[start : start + LANES]
-            hits = _hits(part, squares, heap[0])
-            while hits:
-                lane = _first_bit(hits)
-                hits &= hits - ONE
-                score = squares[lane] - part[lane]
-                if score < heap[0]:
-                    _replace_largest(heap, where, score, first + start + lane)
+        start = 0
+        while start < products.shape[1]:
+            if _has_hit(products, half_squares, q, start, LANES, scores[q, 0]):
+                for part in range(start, start + LANES, 8):
+                    if _has_hit(products, half_squares, q, part, 8, scores[q, 0]):
+                        for j in range(part, part + 8):
+                            score = half_squares[j] - products[q, j]
+                            if score < scores[q, 0]:
+                                _replace_largest32(scores, index, q, score, first + j)
+            start += LANES
 
 
-@inner_kernel
-def _hits(part, squares, bound):
-    """Which scores of a group are below ``bound``, a bit for each."""
-    hits = np.uint64(0)
-    hit = np.int32(0)
-    for lane in range(LANES):
-        hit = np.int32(hit | (np.int32(1) if squares[lane] - part[lane] < bound else np.int32(0)))
-    if hit:
-        for lane in range(LANES):
-            hits |= np.uint64(squares[lane] - part[lane] < bound) << np.uint64(lane)
-    return hits
+@inner
+def _has_hit(
+    products: ConstMatrix32,
+    half_squares: ConstVector32,
+    q: cython.Py_ssize_t,
+    start: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    bound: cython.float,
+) -> cython.bint:
+    """Whether a score of a group is below ``bound``."""
+    hits: cython.int = 0
+    for j in range(start, start + count):
+        hits += 1 if half_squares[j] - products[q, j] < bound else 0
+    return hits > 0
 
 
-@inner_kernel
-def _first_bit(bits):
-    """The number of the lowest bit that is set: a product moves six bits to the top that occur for this one only."""
-    return BIT_OF_PRODUCT[((bits & (~bits + ONE)) * DE_BRUIJN) >> np.uint64(58)]
-
-
-@inner_kernel
-def insert(values, where, value, index):
-    """Put ``value`` in its place in a list ascending by value, then by index; the last one falls out."""
-    i = len(values) - 1
-    while i > 0 and (values[i - 1] > value or (values[i - 1] == value and where[i - 1] > index)):
-        values[i], where[i] = values[i - 1], where[i - 1]
+@inner
+def _insert32(
+    values: Matrix32, where: IntegerMatrix, q: cython.Py_ssize_t, value: cython.float, index: cython.longlong
+) -> cython.void:
+    """:func:`insert` for numbers in single precision."""
+    i: cython.Py_ssize_t = values.shape[1] - 1
+    while i > 0 and (values[q, i - 1] > value or (values[q, i - 1] == value and where[q, i - 1] > index)):
+        values[q, i] = values[q, i - 1]
+        where[q, i] = where[q, i - 1]
         i -= 1
-    values[i], where[i] = value, index
+    values[q, i] = value
+    where[q, i] = index
 
 
-@njit(cache=True, nogil=True)
-def pair_powers(points, queries, of_query, of_point, exponent):
-    """See :func:`margin.foundations.neighbors.scan_reference.pair_powers`."""
-    n, d = len(of_query), points.shape[1]
-    found = np.zeros(n)
-    whole = n - n % 4
+@inner
+def insert(
+    values: Matrix, where: IntegerMatrix, q: cython.Py_ssize_t, value: cython.double, index: cython.longlong
+) -> cython.void:
+    """Put ``value`` in its place in row q, a list ascending by value, then by index; the last one falls out."""
+    i: cython.Py_ssize_t = values.shape[1] - 1
+    while i > 0 and (values[q, i - 1] > value or (values[q, i - 1] == value and where[q, i - 1] > index)):
+        values[q, i] = values[q, i - 1]
+        where[q, i] = where[q, i - 1]
+        i -= 1
+    values[q, i] = value
+    where[q, i] = index
+
+
+@kernel
+def pair_powers(
+    points: ConstRealMatrix,
+    queries: ConstMatrix,
+    of_query: ConstIntegers,
+    of_point: ConstIntegers,
+    exponent: cython.double,
+    found: Vector,
+) -> cython.void:
+    """Powers of the pairs (``of_query[i]``, ``of_point[i]``) into ``found``: sums over the columns, in their order."""
+    n = of_query.shape[0]
+    d = points.shape[1]
+    i: cython.Py_ssize_t = 0
+    w: cython.double
+    x: cython.double
+    y: cython.double
+    z: cython.double
     if exponent == 2.0:
         # Four pairs side by side: one sum alone would wait for itself at every addition.
-        for i in range(0, whole, 4):
-            a, b, c, e = points[of_point[i]], points[of_point[i + 1]], points[of_point[i + 2]], points[of_point[i + 3]]
-            s, t = queries[of_query[i]], queries[of_query[i + 1]]
-            u, v = queries[of_query[i + 2]], queries[of_query[i + 3]]
+        while i + 4 <= n:
+            a, b, c, e = of_point[i], of_point[i + 1], of_point[i + 2], of_point[i + 3]
+            s, t, u, v = of_query[i], of_query[i + 1], of_query[i + 2], of_query[i + 3]
             w = x = y = z = 0.0
             for j in range(d):
-                w += (a[j] - s[j]) * (a[j] - s[j])
-                x += (b[j] - t[j]) * (b[j] - t[j])
-                y += (c[j] - u[j]) * (c[j] - u[j])
-                z += (e[j] - v[j]) * (e[j] - v[j])
-            found[i], found[i + 1], found[i + 2], found[i + 3] = w, x, y, z
-    else:
-        whole = 0
-    for i in range(whole, n):
-        point, query = points[of_point[i]], queries[of_query[i]]
-        total = 0.0
+                w += (points[a, j] - queries[s, j]) * (points[a, j] - queries[s, j])
+                x += (points[b, j] - queries[t, j]) * (points[b, j] - queries[t, j])
+                y += (points[c, j] - queries[u, j]) * (points[c, j] - queries[u, j])
+                z += (points[e, j] - queries[v, j]) * (points[e, j] - queries[v, j])
+            found[i] = w
+            found[i + 1] = x
+            found[i + 2] = y
+            found[i + 3] = z
+            i += 4
+    while i < n:
+        w = 0.0
         for j in range(d):
-            total = _grown(total, np.float64(point[j]) - query[j], exponent)
-        found[i] = total
-    return found
+            w = _grow(w, cython.cast(cython.double, points[of_point[i], j]) - queries[of_query[i], j], exponent)
+        found[i] = w
+        i += 1
 
 
-@njit(cache=True, nogil=True)
-def scan(points, queries, exponent, smallest, index):
-    """Fill ``smallest`` and ``index`` (m, k) with a heap of the smallest powers of every query; order does not count.
-
-    Points are turned into tiles of 64 columns, so that every power is a sum of its own and the lanes of one vector
-    belong to different points: vectorized without changing the order of a sum.
-    """
-    n, d = points.shape
-    tile = np.empty((d, LANES))
-    totals = np.empty(LANES)
-    for start in range(0, n, LANES):
-        size = min(LANES, n - start)
-        for lane in range(size):
-            for j in range(d):
-                tile[j, lane] = points[start + lane, j]
-        for lane in range(size, LANES):
-            for j in range(d):
-                tile[j, lane] = np.inf
-        for q in range(queries.shape[0]):
-            heap = smallest[q]
-            if _powers_of_tile(tile, queries[q], exponent, heap[0], totals):
-                for lane in range(size):
-                    if totals[lane] < heap[0]:
-                        _replace_largest(heap, index[q], totals[lane], start + lane)
-
-
-@njit(cache=True, nogil=True)
-def _powers_of_tile(tile, query, exponent, bound, totals):
-    """Powers of one query to the 64 points of a tile; False as soon as none can be below ``bound``."""
-    d = tile.shape[0]
-    for lane in range(LANES):
-        totals[lane] = 0.0
-    for begin in range(0, d, CHECK_EVERY):
-        for j in range(begin, min(d, begin + CHECK_EVERY)):
-            row, value = tile[j], query[j]
-            if exponent == 1.0:
-                for lane in range(LANES):
-                    totals[lane] += abs(row[lane] - value)
-            elif exponent == 2.0:
-                for lane in range(LANES):
-                    gap = row[lane] - value
-                    totals[lane] += gap * gap
-            elif exponent == 3.0:
-                for lane in range(LANES):
-                    gap = abs(row[lane] - value)
-                    totals[lane] += gap * gap * gap
-            elif exponent == np.inf:
-                for lane in range(LANES):
-                    gap = abs(row[lane] - value)
-                    totals[lane] = gap if gap > totals[lane] else totals[lane]
-            else:
-                for lane in range(LANES):
-                    totals[lane] += abs(row[lane] - value) ** exponent
-        hit = np.int32(0)
-        for lane in range(LANES):
-            hit = np.int32(hit | (np.int32(1) if totals[lane] < bound else np.int32(0)))
-        if hit == 0:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _grown(total, gap, exponent):
+@inner
+def _grow(total: cython.double, gap: cython.double, exponent: cython.double) -> cython.double:
+    """A sum of powers with one more column."""
     size = abs(gap)
     if exponent == 1.0:
         return total + size
@@ -185,25 +174,131 @@ def _grown(total, gap, exponent):
         return total + size * size
     if exponent == 3.0:
         return total + size * size * size
-    if exponent == np.inf:
+    if exponent == INFINITE:
         return size if size > total else total
-    return total + size**exponent
+    return total + pow(size, exponent)
 
 
-@inner_kernel
-def _replace_largest(heap, where, value, index):
-    """Put ``value`` in place of the root of a max-heap ordered by value, then by index."""
-    k = len(heap)
-    position = 0
-    while True:
-        child = 2 * position + 1
-        if child >= k:
-            break
+@kernel
+def scan(
+    points: ConstRealMatrix,
+    queries: ConstMatrix,
+    exponent: cython.double,
+    smallest: Matrix,
+    index: IntegerMatrix,
+    tile: Matrix,
+) -> cython.void:
+    """Fill ``smallest`` and ``index`` (m, k) with a heap of the smallest powers of every query; order does not count.
+
+    Points are turned into tiles of 64 columns, ``tile`` (d, LANES), so that every power is a sum of its own and the
+    lanes of one vector belong to different points: vectorized without changing the order of a sum.
+    """
+    totals = cython.declare(cython.double[LANES])
+    n = points.shape[0]
+    start: cython.Py_ssize_t = 0
+    while start < n:
+        size = min(LANES, n - start)
+        for lane in range(LANES):
+            for j in range(points.shape[1]):
+                tile[j, lane] = points[start + lane, j] if lane < size else INFINITE
+        for q in range(queries.shape[0]):
+            if _powers_of_tile(tile, queries, q, exponent, smallest[q, 0], totals):
+                for lane in range(size):
+                    if totals[lane] < smallest[q, 0]:
+                        _replace_largest(smallest, index, q, totals[lane], start + lane)
+        start += LANES
+
+
+@inner
+def _powers_of_tile(
+    tile: Matrix,
+    queries: ConstMatrix,
+    q: cython.Py_ssize_t,
+    exponent: cython.double,
+    bound: cython.double,
+    totals: cython.p_double,
+) -> cython.bint:
+    """Powers of one query to the 64 points of a tile; False as soon as none can be below ``bound``."""
+    d = tile.shape[0]
+    begin: cython.Py_ssize_t = 0
+    hits: cython.longlong
+    gap: cython.double
+    for lane in range(LANES):
+        totals[lane] = 0.0
+    while begin < d:
+        end = min(d, begin + CHECK_EVERY)
+        for j in range(begin, end):
+            value = queries[q, j]
+            if exponent == 1.0:
+                for lane in range(LANES):
+                    totals[lane] += abs(tile[j, lane] - value)
+            elif exponent == 2.0:
+                for lane in range(LANES):
+                    gap = tile[j, lane] - value
+                    totals[lane] += gap * gap
+            elif exponent == 3.0:
+                for lane in range(LANES):
+                    gap = abs(tile[j, lane] - value)
+                    totals[lane] += gap * gap * gap
+            elif exponent == INFINITE:
+                for lane in range(LANES):
+                    gap = abs(tile[j, lane] - value)
+                    totals[lane] = gap if gap > totals[lane] else totals[lane]
+            else:
+                for lane in range(LANES):
+                    totals[lane] += pow(abs(tile[j, lane] - value), exponent)
+        hits = 0
+        for lane in range(LANES):
+            hits += 1 if totals[lane] < bound else 0
+        if hits == 0:
+            return False
+        begin = end
+    return True
+
+
+@inner
+def _replace_largest(
+    heap: Matrix, where: IntegerMatrix, q: cython.Py_ssize_t, value: cython.double, index: cython.longlong
+) -> cython.void:
+    """Put ``value`` in place of the root of row q, a max-heap ordered by value, then by index."""
+    k = heap.shape[1]
+    position: cython.Py_ssize_t = 0
+    child: cython.Py_ssize_t = 1
+    while child < k:
         other = child + 1
-        if other < k and (heap[other] > heap[child] or (heap[other] == heap[child] and where[other] > where[child])):
+        if other < k and (
+            heap[q, other] > heap[q, child] or (heap[q, other] == heap[q, child] and where[q, other] > where[q, child])
+        ):
             child = other
-        if heap[child] < value or (heap[child] == value and where[child] < index):
+        if heap[q, child] < value or (heap[q, child] == value and where[q, child] < index):
             break
-        heap[position], where[position] = heap[child], where[child]
+        heap[q, position] = heap[q, child]
+        where[q, position] = where[q, child]
         position = child
-    heap[position], where[position] = value, index
+        child = 2 * position + 1
+    heap[q, position] = value
+    where[q, position] = index
+
+
+@inner
+def _replace_largest32(
+    heap: Matrix32, where: IntegerMatrix, q: cython.Py_ssize_t, value: cython.float, index: cython.longlong
+) -> cython.void:
+    """:func:`_replace_largest` for numbers in single precision."""
+    k = heap.shape[1]
+    position: cython.Py_ssize_t = 0
+    child: cython.Py_ssize_t = 1
+    while child < k:
+        other = child + 1
+        if other < k and (
+            heap[q, other] > heap[q, child] or (heap[q, other] == heap[q, child] and where[q, other] > where[q, child])
+        ):
+            child = other
+        if heap[q, child] < value or (heap[q, child] == value and where[q, child] < index):
+            break
+        heap[q, position] = heap[q, child]
+        where[q, position] = where[q, child]
+        position = child
+        child = 2 * position + 1
+    heap[q, position] = value
+    where[q, position] = index

@@ -15,23 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.compiling_ahead import is_compiling_ahead, is_loaded
 from margin.core.parallel import parallel_map
 from margin.core.threads import blas_threads, threads_for
-from margin.foundations.neighbors import ball_tree, filtering, kd_tree, scan_reference, tile_tree
+from margin.foundations.neighbors import ball_tree, filtering, kd_tree, tile_tree
+from margin.foundations.neighbors.all_powers import powers as all_powers
 from margin.foundations.neighbors.choosing import TREE_COLUMNS, tile_columns, waits
 
 __all__ = ["ALGORITHMS", "NeighborIndex"]
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
+TILE = 64  # points that a scan looks at together
 LEAF_SIZE = 30  # rows of a leaf of a tree
 SPARE = {"filter": 4, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
-COMPILED_WORK = 2**22  # additions from which loading the compiled loops is repaid
-LOADED_WORK = 2**19  # the same where the loops are loaded already
-JUDGED_WORK = 2**20  # the same for pairs, whose rows NumPy has to collect first
-TREE_WORK = 2**17  # the same for trees: queries times columns times levels, some 10 ms of SciPy's
+SCAN_WORK = 2**22  # additions up to which one scan takes less than the matrix products of a filter
+SHARED_WORK = 2**22  # additions of a tree from which several threads are worth waking
 TREE_NEIGHBORS = 100  # neighbors up to which inserting each in its place is fast (measured)
-SIMPLE_EXPONENTS = (1.0, 2.0, 3.0, np.inf)  # those for which NumPy and the compiled loops give the same bits
 BALL_PAIRS = 2**23  # pairs of a query and a point that may be in sight at once
 
 
@@ -39,7 +37,8 @@ class NeighborIndex:
     """Points (n, d) in a space where the distance is a Minkowski distance, ready for queries."""
 
     def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto", leaf_size: int = LEAF_SIZE):
-        self.points, self.exponent, self.leaf_size = points, exponent, leaf_size
+        kind = points.dtype if points.dtype == np.float32 else np.float64
+        self.points, self.exponent, self.leaf_size = np.ascontiguousarray(points, dtype=kind), exponent, leaf_size
         self.trees: ModuleType = ball_tree if algorithm == "ball_tree" else kd_tree
         self.chooses, (n, d) = algorithm == "auto", points.shape
         self.has_tree = d <= TREE_COLUMNS if self.chooses else algorithm in ("ball_tree", "kd_tree")
@@ -48,7 +47,7 @@ class NeighborIndex:
 
     @cached_property
     def tiles(self) -> tile_tree.TileTree:
-        """Our own tree, which :meth:`nearest` asks where the loops are compiled."""
+        """Our own tree, which answers :meth:`nearest` of few columns."""
         return tile_tree.build(self.points, self.leaf_size)
 
     @cached_property
@@ -64,13 +63,13 @@ class NeighborIndex:
         if not len(queries):
             return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
         by_tree = not (self.chooses and self._waits(len(queries)))
-        if by_tree and self._takes_tiles(queries, k):
+        if by_tree and self.has_tiles and k <= TREE_NEIGHBORS:
             answer = partial(tile_tree.nearest, self.tiles, k=k)
         else:
             by_tree = by_tree and self.has_tree
             tree = self.tree if by_tree else None  # made before several threads ask for it
             answer = partial(self._nearest, k=k, tree=tree)
-        parts = self._shared_out(queries, answer, COMPILED_WORK if by_tree else self._scan_work(k))
+        parts = self._shared_out(queries, answer, SHARED_WORK if by_tree else SCAN_WORK)
         powers, index = (np.concatenate(side) for side in zip(*parts))
         if not np.isfinite(powers).all():
             raise OverflowError("powers of distances exceed the range of a float64")
@@ -93,13 +92,6 @@ class NeighborIndex:
         of_query, of_point, powers = self.within(queries, radius if self.exponent == np.inf else radius**self.exponent)
         return of_query, of_point, powers if self.exponent == np.inf else powers ** (1 / self.exponent)
 
-    def _takes_tiles(self, queries: np.ndarray, k: int) -> bool:
-        """Whether the compiled tree answers: where there is much to do, or where it costs nothing to load."""
-        if not self.has_tiles or k > TREE_NEIGHBORS:
-            return False
-        work = queries.size * np.log2(len(self.points))
-        return work >= TREE_WORK or tile_tree.is_ready() or is_compiling_ahead()
-
     def _waits(self, n_queries: int) -> bool:
         """Whether too little was asked yet for a tree; one that is there is used."""
         if "tiles" in vars(self) or "tree" in vars(self):
@@ -111,18 +103,10 @@ class NeighborIndex:
         if tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
             return self._judged(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
-        if not self._compiled(len(queries) * len(self.points), self._scan_work(k)):
-            with np.errstate(over="ignore"):  # an infinite power is checked below
-                return scan_reference.scan(self._by_column, queries, k, self.exponent)
-        if self.exponent == 2.0:
+        if self.exponent == 2.0 and queries.size * len(self.points) > SCAN_WORK:
             m = min(k + SPARE["filter"], len(self.points))
             return self._judged(queries, k, *filtering.candidates(self.points, queries, m))
         return self._scanned(queries, k)
-
-    @cached_property
-    def _by_column(self) -> np.ndarray:
-        """The points in the order that :mod:`scan_reference` reads fastest; only small tables get here."""
-        return np.asfortranarray(self.points)
 
     def _judged(
         self, queries: np.ndarray, k: int, candidates: np.ndarray, bound: np.ndarray
@@ -141,11 +125,12 @@ class NeighborIndex:
         return powers, index
 
     def _scanned(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        from margin.foundations.neighbors.scan_kernels import scan
+        from margin.compiled.neighbors import scan
 
         powers = np.full((len(queries), k), np.inf)
         index = np.full((len(queries), k), len(self.points), dtype=np.int64)
-        scan(self.points, queries, self.exponent, powers, index)
+        tile = np.empty((self.points.shape[1], TILE))
+        scan(self.points, queries, self.exponent, powers, index, tile)
         return _ranked(powers, index, k)
 
     def _ball(
@@ -157,7 +142,7 @@ class NeighborIndex:
         elif self.exponent == 2.0:
             of_query, of_point = filtering.ball_pairs(self.points, queries, powers)
         else:
-            near = scan_reference.powers(self.points, queries, self.exponent) <= powers[:, None] * (1 + kd_tree.SLACK)
+            near = all_powers(self.points, queries, self.exponent) <= powers[:, None] * (1 + kd_tree.SLACK)
             of_query, of_point = np.nonzero(near)
         pair_powers = self._pair_powers(queries, of_query, of_point)
         inside = pair_powers <= powers[of_query]
@@ -170,27 +155,12 @@ class NeighborIndex:
         return [slice(start, min(start + size, m)) for start in range(0, m, size)]
 
     def _pair_powers(self, queries: np.ndarray, of_query: np.ndarray, of_point: np.ndarray) -> np.ndarray:
-        return self._loops(len(of_query)).pair_powers(self.points, queries, of_query, of_point, self.exponent)
+        from margin.compiled.neighbors import pair_powers
 
-    def _compiled(self, pairs: int, enough: int) -> bool:
-        return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= enough
-
-    def _scan_work(self, k: int) -> int:
-        """Additions from which all points are scanned by compiled loops, where no tree answers."""
-        short = self.exponent == 2.0 and k + SPARE["filter"] <= filtering.SHORT
-        return LOADED_WORK if short and filtering.is_ready() else COMPILED_WORK
-
-    def _loops(self, pairs: int) -> ModuleType:
-        if not self._compiled(pairs, JUDGED_WORK) and not self._is_ready():
-            return scan_reference
-        from margin.foundations.neighbors import scan_kernels
-
-        return scan_kernels
-
-    def _is_ready(self) -> bool:
-        """Whether compiled loops are there anyway: the bits are the same, so nothing but the time depends on it."""
-        loaded = is_loaded("margin.foundations.neighbors.scan_kernels", "pair_powers")
-        return loaded and self.points.dtype == np.float64
+        found = np.empty(len(of_query))
+        pairs = np.ascontiguousarray(of_query), np.ascontiguousarray(of_point)  # nonzero gives columns of a table
+        pair_powers(self.points, queries, *pairs, self.exponent, found)
+        return found
 
     def _shared_out(self, queries: np.ndarray, function: Any, enough: int) -> list[Any]:
         """``function`` of as many parts of the queries as there are threads worth waking."""

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margin.core.compiling_ahead import is_loaded
-
-__all__ = ["TileTree", "build", "is_ready", "nearest"]
+__all__ = ["TileTree", "build", "nearest"]
 
 FANOUT = 8  # children of a node: one cache line per column and side
 LANES = 16  # the points of a leaf are a multiple: two vectors of AVX-512, four of AVX2
@@ -52,28 +50,21 @@ def build(points: np.ndarray, leaf_size: int) -> TileTree:
 
 def nearest(tree: TileTree, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Powers and indices of the ``k`` nearest points of every query (m, d), ascending, (m, k) each."""
-    from margin.foundations.neighbors.tile_tree_kernels import search
+    from margin.compiled.neighbors import Found, Nodes, search
 
     powers = np.full((len(queries), k), FARTHEST)
     index = np.full((len(queries), k), tree.n)
     turns = _leaf_order(queries, LANES)
     stack = np.empty(STACK), np.empty(STACK, dtype=np.int64)
-    search(
-        *(queries, turns, tree.boxes, tree.children, tree.tiles, tree.numbers, powers, index, *stack),
-        *(np.empty(FANOUT), np.empty(tree.tiles.shape[2])),
-    )
+    found = Found(powers, index, *stack, np.empty(FANOUT), np.empty(tree.tiles.shape[2]))
+    search(queries, turns, Nodes(tree.boxes, tree.children, tree.tiles, tree.numbers), found)
     if (index == tree.n).any():
         raise OverflowError("powers of distances exceed the range of a float64")
     return powers, index
 
 
-def is_ready() -> bool:
-    """Whether the loops have been compiled or loaded by this process."""
-    return is_loaded("margin.foundations.neighbors.tile_tree_kernels", "search")
-
-
 def _leaf_order(points: np.ndarray, lanes: int) -> np.ndarray:
-    from margin.foundations.neighbors.tile_tree_kernels import order_points
+    from margin.compiled.neighbors import order_points
 
     order = np.arange(len(points))
     stacks = np.empty((2, STACK), dtype=np.int64)

@@ -1,35 +1,56 @@
-"""The loops of a tree of tiles compiled by Numba: the order in which its leaves hold the points, and the search.
+"""The loops of a tree of tiles, compiled: the order in which its leaves hold the points, and the search.
 
 The lanes of one vector belong to different points, or to different boxes, so every power is a sum over the columns in
-their order: vectorized, with the bits of ``scan_reference``.
+their order: vectorized, with the bits of the definition.
 """
-
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.core.kernel_source import (
+    ConstCube,
+    ConstIntegerMatrix,
+    ConstIntegers,
+    ConstMatrix,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Vector,
+    inner,
+    kernel,
+)
 from margin.foundations.neighbors.scan_kernels import insert
 
-__all__ = ["order_points", "search"]
+__all__ = ["Found", "Nodes", "order_points", "search"]
 
 SAMPLE = 64  # points of a range whose spread decides along which column it is cut
+ConstBoxes = cython.const[cython.double][:, :, :, ::1]
 
 
-@cached_kernel
-def order_points(points, lanes, fanout, order, keys, begins, ends):
+@kernel
+def order_points(
+    points: ConstMatrix,
+    lanes: cython.Py_ssize_t,
+    fanout: cython.Py_ssize_t,
+    order: Integers,
+    keys: Vector,
+    begins: Integers,
+    ends: Integers,
+) -> cython.void:
     """Sort ``order``, the numbers of all points, so that every leaf of ``lanes`` points, and every aligned group of
     ``fanout`` leaves, of ``fanout**2`` leaves, ..., is a cell of cuts along the widest column.
 
     ``keys`` (n,) and the two stacks are overwritten.
     """
-    depth = 1
-    begins[0], ends[0] = 0, len(order)
+    depth: cython.Py_ssize_t = 1
+    unit: cython.Py_ssize_t
+    begins[0] = 0
+    ends[0] = order.shape[0]
     while depth > 0:
         depth -= 1
-        begin, end = begins[depth], ends[depth]
+        begin = begins[depth]
+        end = ends[depth]
         leaves = (end - begin + lanes - 1) // lanes
         if leaves > 1:
             unit = 1  # leaves of the largest groups of which there are at least two
@@ -40,42 +61,65 @@ def order_points(points, lanes, fanout, order, keys, begins, ends):
             for i in range(begin, end):
                 keys[i] = points[order[i], column]
             _cut(keys, order, begin, end - 1, middle)
-            begins[depth], ends[depth] = begin, middle
-            begins[depth + 1], ends[depth + 1] = middle, end
+            begins[depth] = begin
+            ends[depth] = middle
+            begins[depth + 1] = middle
+            ends[depth + 1] = end
             depth += 2
 
 
-@inner_kernel
-def _widest(points, order, begin, end):
+@inner
+def _widest(
+    points: ConstMatrix, order: Integers, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
     """The column in which a sample of a range differs most."""
     step = max(1, (end - begin) // SAMPLE)
-    best, widest = 0, -1.0
+    best: cython.Py_ssize_t = 0
+    widest: cython.double = -1.0
+    low: cython.double
+    high: cython.double
+    i: cython.Py_ssize_t
     for j in range(points.shape[1]):
-        low = high = points[order[begin], j]
-        for i in range(begin, end, step):
+        low = points[order[begin], j]
+        high = low
+        i = begin
+        while i < end:
             value = points[order[i], j]
-            low = min(low, value)
-            high = max(high, value)
+            low = value if value < low else low
+            high = value if value > high else high
+            i += step
         if high - low > widest:
-            best, widest = j, high - low
+            best = j
+            widest = high - low
     return best
 
 
-@inner_kernel
-def _cut(keys, order, first, last, middle):
+@inner
+def _cut(
+    keys: Vector, order: Integers, first: cython.Py_ssize_t, last: cython.Py_ssize_t, middle: cython.Py_ssize_t
+) -> cython.void:
     """Quickselect: afterwards no key from ``middle`` on is below one before it."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
     while first < last:
-        a, b, c = keys[first], keys[(first + last) // 2], keys[last]
+        a = keys[first]
+        b = keys[(first + last) // 2]
+        c = keys[last]
         pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
+        i = first
+        j = last
         while i <= j:
             while keys[i] < pivot:
                 i += 1
             while pivot < keys[j]:
                 j -= 1
             if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                order[i], order[j] = order[j], order[i]
+                key = keys[i]
+                keys[i] = keys[j]
+                keys[j] = key
+                number = order[i]
+                order[i] = order[j]
+                order[j] = number
                 i += 1
                 j -= 1
         if middle <= j:
@@ -86,71 +130,140 @@ def _cut(keys, order, first, last, middle):
             return
 
 
-@cached_kernel
-def search(queries, turns, boxes, children, tiles, numbers, powers, index, lows, nodes, gaps, totals):
-    """Fill ``powers`` and ``index`` (m, k), ascending; the queries are answered in the order of ``turns``.
+@cython.cclass
+class Nodes:
+    """A tree; see :class:`margin.foundations.neighbors.tile_tree.TileTree`."""
+
+    boxes: ConstBoxes
+    children: ConstIntegers
+    tiles: ConstCube
+    numbers: ConstIntegerMatrix
+
+    def __init__(self, boxes: ConstBoxes, children: ConstIntegers, tiles: ConstCube, numbers: ConstIntegerMatrix):
+        self.boxes = boxes
+        self.children = children
+        self.tiles = tiles
+        self.numbers = numbers
+
+
+@cython.cclass
+class Found:
+    """The neighbors of all queries, ascending, and memory of a search."""
+
+    powers: Matrix  # (m, k)
+    index: IntegerMatrix  # (m, k)
+    lows: Vector  # the stack of boxes to be opened: the least power of a point inside
+    nodes: Integers  # and which they are
+    gaps: Vector  # (fanout,)
+    totals: Vector  # (lanes,)
+
+    def __init__(
+        self, powers: Matrix, index: IntegerMatrix, lows: Vector, nodes: Integers, gaps: Vector, totals: Vector
+    ):
+        self.powers = powers
+        self.index = index
+        self.lows = lows
+        self.nodes = nodes
+        self.gaps = gaps
+        self.totals = totals
+
+
+@kernel
+def search(queries: ConstMatrix, turns: ConstIntegers, tree: Nodes, found: Found) -> cython.void:
+    """Fill the powers and indices of ``found``; the queries are answered in the order of ``turns``.
 
     A bound is summed as a power is, from the nearest place of the box: rounding is monotone, so it never exceeds the
-    power of a point inside, and nothing is missed. ``lows`` and ``nodes`` are the stack of boxes to be opened.
+    power of a point inside, and nothing is missed.
     """
-    inner, last = len(boxes), powers.shape[1] - 1
-    for q in turns:
-        query, near, where = queries[q], powers[q], index[q]
+    inner_nodes = tree.boxes.shape[0]
+    last = found.powers.shape[1] - 1
+    depth: cython.Py_ssize_t
+    for turn in range(turns.shape[0]):
+        q = turns[turn]
         depth = 1
-        lows[0], nodes[0] = 0.0, 0
+        found.lows[0] = 0.0
+        found.nodes[0] = 0
         while depth > 0:
             depth -= 1
-            node = nodes[depth]
-            if lows[depth] > near[last]:
+            node = found.nodes[depth]
+            if found.lows[depth] > found.powers[q, last]:
                 continue
-            if node < inner:
-                depth = _open(boxes[node], children[node], query, near[last], lows, nodes, depth, gaps)
+            if node < inner_nodes:
+                depth = _open(
+                    tree.boxes, node, tree.children[node], queries, q, found.powers[q, last], found, found.gaps, depth
+                )
             else:
-                _look(tiles[node - inner], numbers[node - inner], query, near, where, totals)
+                _look(tree.tiles, tree.numbers, node - inner_nodes, queries, q, found, found.totals)
 
 
-@inner_kernel
-def _open(box, child, query, bound, lows, nodes, depth, gaps):
+@inner
+def _open(
+    boxes: ConstBoxes,
+    node: cython.Py_ssize_t,
+    child: cython.longlong,
+    queries: ConstMatrix,
+    q: cython.Py_ssize_t,
+    bound: cython.double,
+    found: Found,
+    gaps: Vector,
+    depth: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
     """Put the children within ``bound`` on the stack, the nearest on top; returns its new height."""
-    lanes = box.shape[2]
+    lanes = boxes.shape[3]
+    top: cython.Py_ssize_t = depth
+    i: cython.Py_ssize_t
+    gap: cython.double
     for lane in range(lanes):
         gaps[lane] = 0.0
-    for j in range(len(query)):
-        low, high, value = box[0, j], box[1, j], query[j]
+    for j in range(queries.shape[1]):
+        value = queries[q, j]
         for lane in range(lanes):
-            below, above = low[lane] - value, value - high[lane]
+            below = boxes[node, 0, j, lane] - value
+            above = value - boxes[node, 1, j, lane]
             gap = below if below > above else above
             gap = gap if gap > 0.0 else 0.0
             gaps[lane] += gap * gap
-    top = depth
     for lane in range(lanes):
         least = gaps[lane]
         if least <= bound:
             i = top
-            while i > depth and lows[i - 1] < least:
-                lows[i], nodes[i] = lows[i - 1], nodes[i - 1]
+            while i > depth and found.lows[i - 1] < least:
+                found.lows[i] = found.lows[i - 1]
+                found.nodes[i] = found.nodes[i - 1]
                 i -= 1
-            lows[i], nodes[i] = least, child + lane
+            found.lows[i] = least
+            found.nodes[i] = child + lane
             top += 1
     return top
 
 
-@inner_kernel
-def _look(tile, numbers, query, near, where, totals):
+@inner
+def _look(
+    tiles: ConstCube,
+    numbers: ConstIntegerMatrix,
+    leaf: cython.Py_ssize_t,
+    queries: ConstMatrix,
+    q: cython.Py_ssize_t,
+    found: Found,
+    totals: Vector,
+) -> cython.void:
     """Points of a leaf that are nearer than the last neighbor, or as near and of a smaller number, take its place."""
-    lanes, last = tile.shape[1], len(near) - 1
+    lanes = tiles.shape[2]
+    last = found.powers.shape[1] - 1
+    bound = found.powers[q, last]
+    hits: cython.longlong = 0
     for lane in range(lanes):
         totals[lane] = 0.0
-    for j in range(len(query)):
-        row, value = tile[j], query[j]
+    for j in range(queries.shape[1]):
+        value = queries[q, j]
         for lane in range(lanes):
-            gap = row[lane] - value
+            gap = tiles[leaf, j, lane] - value
             totals[lane] += gap * gap
-    bound = near[last]
-    hit = np.int32(0)
     for lane in range(lanes):
-        hit = np.int32(hit | (np.int32(1) if totals[lane] <= bound else np.int32(0)))
-    if hit:
+        hits += 1 if totals[lane] <= bound else 0
+    if hits > 0:
         for lane in range(lanes):
-            if totals[lane] < near[last] or (totals[lane] == near[last] and numbers[lane] < where[last]):
-                insert(near, where, totals[lane], numbers[lane])
+            total = totals[lane]
+            bound = found.powers[q, last]
+            if total < bound or (total == bound and numbers[leaf, lane] < found.index[q, last]):
+                insert(found.powers, found.index, q, total, numbers[leaf, lane])

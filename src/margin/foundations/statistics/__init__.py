@@ -7,6 +7,7 @@ of arrays and small immutable results; whatever is random takes a generator.
 
 from margin.core.quantiles import lower_weighted_median, weighted_quantile
 from margin.foundations.statistics.anova import (
+    f_test_from_sums,
     linearity_test,
     natural_spline_basis,
     nested_f_test,
@@ -28,6 +29,7 @@ from margin.foundations.statistics.covariance_functions import (
     PeriodicCovariance,
     RBFCovariance,
 )
+from margin.foundations.statistics.criteria import aic, bic
 from margin.foundations.statistics.distances import (
     MetricAxioms,
     mahalanobis,
@@ -38,7 +40,7 @@ from margin.foundations.statistics.distances import (
 )
 from margin.foundations.statistics.gaussian_process import GaussianProcess
 from margin.foundations.statistics.glm import GLMFit, fit_glm
-from margin.foundations.statistics.intervals import Interval, confidence_interval, studentized_mean
+from margin.foundations.statistics.intervals import Interval, confidence_interval, mean_interval, studentized_mean
 from margin.foundations.statistics.likelihood import LikelihoodEstimate, fit_conditional, mle, mle_numerical
 from margin.foundations.statistics.p_values import HypothesisTest, p_value, t_quantile, t_table
 from margin.foundations.statistics.power import sample_size, t_test_power
@@ -62,7 +64,14 @@ from margin.foundations.statistics.streaming import (
     updated_squares,
     updated_squares_from_means,
 )
-from margin.foundations.statistics.t_tests import Summary, t_test, t_test_from_summaries, t_test_one_sample, welch_df
+from margin.foundations.statistics.t_tests import (
+    Summary,
+    t_test,
+    t_test_from_error,
+    t_test_from_summaries,
+    t_test_one_sample,
+    welch_df,
+)
 
 __all__ = [
     "BloodPressureTrial",
@@ -83,6 +92,8 @@ __all__ = [
     "RBFCovariance",
     "RSquared",
     "Summary",
+    "aic",
+    "bic",
     "blood_pressure",
     "blood_pressure_t_test",
     "bootstrap",
@@ -96,6 +107,7 @@ __all__ = [
     "covariance_matrix",
     "distinct_fraction",
     "elliptical_slice_samples",
+    "f_test_from_sums",
     "field_from_kernel",
     "field_from_spectrum",
     "fit_conditional",
@@ -107,6 +119,7 @@ __all__ = [
     "linearity_test",
     "lower_weighted_median",
     "mahalanobis",
+    "mean_interval",
     "metric_axioms",
     "mle",
     "mle_numerical",
@@ -125,6 +138,7 @@ __all__ = [
     "t_quantile",
     "t_table",
     "t_test",
+    "t_test_from_error",
     "t_test_from_summaries",
     "t_test_one_sample",
     "t_test_power",

@@ -18,7 +18,7 @@ from margin.foundations.statistics.arguments import Floats, integer, paired, vec
 from margin.foundations.statistics.p_values import HypothesisTest
 from margin.foundations.statistics.regression_inference import least_squares, with_intercept
 
-__all__ = ["linearity_test", "natural_spline_basis", "nested_f_test", "one_way_anova"]
+__all__ = ["f_test_from_sums", "linearity_test", "natural_spline_basis", "nested_f_test", "one_way_anova"]
 
 
 def nested_f_test(X_small: ArrayLike, X_big: ArrayLike, y: ArrayLike) -> HypothesisTest:
@@ -43,7 +43,7 @@ def nested_f_test(X_small: ArrayLike, X_big: ArrayLike, y: ArrayLike) -> Hypothe
     if np.abs(outside).max() > 1e-8 * max(1.0, np.abs(columns).max()):
         raise ValueError("nested_f_test: X_small must lie in the span of X_big; the models are not nested.")
     drop = float(small.residuals @ small.residuals - big.residuals @ big.residuals)
-    return _f_test("the smaller model is enough", drop, extra, big.residual_variance, big.df)
+    return f_test_from_sums("the smaller model is enough", drop, extra, big.residual_variance, big.df)
 
 
 def one_way_anova(groups: Sequence[ArrayLike]) -> HypothesisTest:
@@ -61,7 +61,7 @@ def one_way_anova(groups: Sequence[ArrayLike]) -> HypothesisTest:
     within = sum(float(((s - s.mean()) ** 2).sum()) for s in samples)
     if within == 0:
         raise ValueError("one_way_anova: groups must vary inside at least one group; all are constant.")
-    return _f_test("all groups have one mean", float(between), k - 1, within / (n - k), n - k)
+    return f_test_from_sums("all groups have one mean", float(between), k - 1, within / (n - k), n - k)
 
 
 def linearity_test(x: ArrayLike, y: ArrayLike, n_knots: int = 5) -> HypothesisTest:
@@ -97,6 +97,26 @@ def natural_spline_basis(x: ArrayLike, knots: ArrayLike) -> Floats:
     return np.column_stack([values, (d[:, :-1] - d[:, -1:]) / scale])
 
 
-def _f_test(null: str, drop: float, extra: int, residual_variance: float, df: int) -> HypothesisTest:
+def f_test_from_sums(null: str, drop: float, extra: float, residual_variance: float, df: float) -> HypothesisTest:
+    r"""The F-test of a drop in the sum of squares, :math:`F = (\mathrm{drop} / k) / \hat\sigma^2` on (k, df) degrees.
+
+    Parameters
+    ----------
+    null : str
+        What is tested, as a sentence.
+    drop : float
+        By how much the bigger model lowers the sum of squared residuals.
+    extra : float
+        Parameters that it has more, k.
+    residual_variance : float
+        Variance of its residuals, above 0.
+    df : float
+        Degrees of freedom of that variance.
+
+    Examples
+    --------
+    >>> round(f_test_from_sums("all groups have one mean", 26.0, 2, 1.0, 6).statistic, 6)
+    13.0
+    """
     statistic = max(drop, 0.0) / extra / residual_variance
     return HypothesisTest(null, float(statistic), (extra, df), float(special.fdtrc(extra, df, statistic)))

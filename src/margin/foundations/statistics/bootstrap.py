@@ -3,7 +3,8 @@ r"""The bootstrap: what a statistic would do on other samples, learned by resamp
 Given the data, resamples are independent of each other. Without that condition they are not: all of them
 follow the same data, so their statistics rise and fall together from one data set to the next.
 
-Textbook form; bagging and forests draw their rows inside compiled code (:mod:`margin.trees`).
+Bagging draws its rows with :func:`bootstrap_indices`; a forest hashes row numbers instead, so that a tree's rows depend
+on nothing but its number (:mod:`margin.trees.forest.bootstrap`).
 """
 
 from __future__ import annotations

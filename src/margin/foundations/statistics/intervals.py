@@ -15,7 +15,7 @@ from scipy import special
 from margin.foundations.statistics.arguments import open_unit, vector
 from margin.foundations.statistics.p_values import t_quantile
 
-__all__ = ["Interval", "confidence_interval", "studentized_mean"]
+__all__ = ["Interval", "confidence_interval", "mean_interval", "studentized_mean"]
 
 
 class Interval(NamedTuple):
@@ -52,14 +52,38 @@ def confidence_interval(x: ArrayLike, level: float = 0.95, method: str = "t") ->
     """
     values = vector("confidence_interval", "x", x, least=2)
     upper = 1 - (1 - open_unit("confidence_interval", "level", level)) / 2
+    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
     if method == "t":
-        c = t_quantile(len(values) - 1, upper)
-    elif method == "normal":
-        c = float(special.ndtri(upper))
-    else:
+        return mean_interval(mean, error, len(values) - 1, level)
+    if method != "normal":
         raise ValueError(f"confidence_interval: method must be 't' or 'normal'; got {method!r}.")
-    half = c * values.std(ddof=1) / np.sqrt(len(values))
-    return Interval(float(values.mean() - half), float(values.mean() + half))
+    half = float(special.ndtri(upper)) * error
+    return Interval(mean - half, mean + half)
+
+
+def mean_interval(mean: float, standard_error: float, df: float, level: float = 0.95) -> Interval:
+    r"""The t interval :math:`\bar x \pm t_{(1 + \mathrm{level})/2,\,df}\,\mathrm{se}` from a mean and its error.
+
+    Parameters
+    ----------
+    mean : float
+        The estimate.
+    standard_error : float
+        Its standard error, whatever it allows for.
+    df : float
+        Degrees of freedom of that error.
+    level : float in (0, 1)
+        Confidence level.
+
+    Examples
+    --------
+    >>> low, high = mean_interval(2.0, 3**-0.5, df=2)
+    >>> round(low, 3), round(high, 3)
+    (-0.484, 4.484)
+    """
+    upper = 1 - (1 - open_unit("mean_interval", "level", level)) / 2
+    half = t_quantile(df, upper) * standard_error
+    return Interval(mean - half, mean + half)
 
 
 def studentized_mean(samples: ArrayLike, mean: float) -> np.ndarray:

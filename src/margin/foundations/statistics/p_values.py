@@ -83,7 +83,7 @@ class HypothesisTest:
 
     null: str
     statistic: float
-    df: float | tuple[int, int]
+    df: float | tuple[float, float]
     p_value: float
     alternative: str = "greater"
     standard_error: float | None = None

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from margin.foundations.statistics.arguments import Floats, integer, paired, vector
 from margin.foundations.statistics.p_values import HypothesisTest, p_value
 
-__all__ = ["Summary", "t_test", "t_test_from_summaries", "t_test_one_sample", "welch_df"]
+__all__ = ["Summary", "t_test", "t_test_from_error", "t_test_from_summaries", "t_test_one_sample", "welch_df"]
 
 
 class Summary(NamedTuple):
@@ -50,7 +50,7 @@ def t_test_one_sample(x: ArrayLike, mean: float = 0.0, alternative: str = "two-s
     """
     sample = Summary.of(vector("t_test_one_sample", "x", x, least=2))
     error = sample.sd / np.sqrt(sample.n)
-    return _outcome(f"the mean is {mean:g}", sample.mean - mean, error, sample.n - 1, alternative)
+    return t_test_from_error(f"the mean is {mean:g}", sample.mean - mean, error, sample.n - 1, alternative)
 
 
 def t_test(
@@ -119,7 +119,7 @@ def t_test_from_summaries(
     else:
         error = np.sqrt(sd_a**2 / n_a + sd_b**2 / n_b)
         df = welch_df(sd_a**2 / n_a, n_a, sd_b**2 / n_b, n_b) if error > 0 else 1.0
-    return _outcome("the two means are equal", mean_a - mean_b, error, df, alternative)
+    return t_test_from_error("the two means are equal", mean_a - mean_b, error, df, alternative)
 
 
 def welch_df(error_a: float, n_a: int, error_b: float, n_b: int) -> float:
@@ -141,7 +141,29 @@ def welch_df(error_a: float, n_a: int, error_b: float, n_b: int) -> float:
     return float((error_a + error_b) ** 2 / (error_a**2 / (n_a - 1) + error_b**2 / (n_b - 1)))
 
 
-def _outcome(null: str, difference: float, error: float | Floats, df: float, alternative: str) -> HypothesisTest:
+def t_test_from_error(
+    null: str, difference: float, error: float | Floats, df: float, alternative: str = "two-sided"
+) -> HypothesisTest:
+    r"""The t-test of a difference by its standard error, :math:`t = d / \mathrm{se}`: what all of these end with.
+
+    Parameters
+    ----------
+    null : str
+        What is tested, as a sentence.
+    difference : float
+        How far the estimate is from the null.
+    error : float
+        Standard error of the difference, above 0.
+    df : float
+        Degrees of freedom of that error.
+    alternative : {"two-sided", "less", "greater"}
+        The alternative.
+
+    Examples
+    --------
+    >>> round(t_test_from_error("the mean is 1", 1.0, 3**-0.5, df=2).statistic, 6)
+    1.732051
+    """
     if not error > 0:
         raise ValueError(f"t-test that {null}: the values must vary; got standard error {float(error):g}.")
     t = float(difference / error)

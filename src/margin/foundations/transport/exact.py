@@ -18,13 +18,14 @@ from margin.foundations.transport.arguments import (
     cost_matrix,
 )
 from margin.foundations.transport.coupling import plan_cost
+from margin.foundations.transport.network import solve_network
 from margin.foundations.transport.one_dimension import SparsePlan, wasserstein_1d
 
 __all__ = ["Transport", "solve", "wasserstein"]
 
 Array = NDArray[np.float64]
 
-# Below this many arcs HiGHS answers in a few milliseconds, less than loading the compiled network simplex takes.
+# Up to this many arcs HiGHS answers in a few milliseconds; its plans have no masses that are rounding alone.
 SMALL = 2500
 # Total mass that HiGHS is given, and its tolerance: 1e-15 of all mass. With less than the rounding of sums of masses
 # it calls problems infeasible, such as one with a mass of 1e-16.
@@ -124,13 +125,11 @@ def _solve_sparse(a: Array, b: Array, M: Array, method: str) -> tuple[SparsePlan
 
 
 def _by_network(a: Array, b: Array, M: Array) -> tuple[SparsePlan, Array]:
-    from margin.foundations.transport.network_simplex_kernels import network_simplex
-
     m, n = M.shape
     prices = -_guess_sink_prices(a, b, M)
     # Far more than is ever needed: a strongly feasible tree cannot cycle, so this only bounds a defect.
     max_pivots = (m + n) ** 2 + 1_000_000
-    tree, n_pivots = network_simplex(a, b, M, prices, RELATIVE_TOLERANCE * np.abs(M).max(), max_pivots)
+    tree, n_pivots = solve_network(a, b, M, prices, RELATIVE_TOLERANCE * np.abs(M).max(), max_pivots)
     if n_pivots == max_pivots:
         raise RuntimeError(f"solve: the network simplex did not end within {max_pivots} pivots.")
     node = np.flatnonzero((tree.flow[:-1] > 0) & (tree.parent[:-1] < m + n))

@@ -12,10 +12,9 @@ The tree is strongly feasible (an arc without flow points up) and stays so by th
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import cython
 
-from margin.core.cached_kernels import njit
+from margin.core.kernel_source import ConstMatrix, ConstVector, IntegerMatrix32, Vector, inner, kernel
 from margin.foundations.transport.spanning_tree_kernels import (
     Tree,
     cut,
@@ -28,45 +27,49 @@ from margin.foundations.transport.spanning_tree_kernels import (
 
 __all__ = ["cheapest", "network_simplex"]
 
-Array = NDArray[np.float64]
-
-# Floating-point minima do not vectorize in LLVM, counts of comparisons do: look for a better entry 64 at a time.
+INFINITE = float("inf")
+# Minima keep their order, counts of comparisons become vector instructions: look for a better entry 64 at a time.
 BLOCK = 64
 
 
-@njit(cache=True)
-def cheapest(costs: Array, prices: Array, bound: float) -> tuple[int, float]:
-    """Index of the least ``costs + prices`` below ``bound`` and that sum, or (-1, bound) if there is none."""
-    n = costs.size
-    found = -1
-    whole = n - n % BLOCK
-    for start in range(0, whole, BLOCK):
+@kernel
+def cheapest(costs: ConstMatrix, i: cython.Py_ssize_t, prices: ConstVector, bound: cython.double) -> cython.Py_ssize_t:
+    """Index of the least ``costs[i] + prices`` below ``bound``, or -1 if there is none."""
+    n = prices.shape[0]
+    start: cython.Py_ssize_t = 0
+    found: cython.Py_ssize_t = -1
+    least: cython.double = bound
+    better: cython.longlong
+    while start + BLOCK <= n:
         better = 0
         for j in range(start, start + BLOCK):
-            better += 1 if costs[j] + prices[j] < bound else 0
-        if better:
+            better += 1 if costs[i, j] + prices[j] < least else 0
+        if better > 0:
             for j in range(start, start + BLOCK):
-                if costs[j] + prices[j] < bound:
-                    bound = costs[j] + prices[j]
+                if costs[i, j] + prices[j] < least:
+                    least = costs[i, j] + prices[j]
                     found = j
-    for j in range(whole, n):
-        if costs[j] + prices[j] < bound:
-            bound = costs[j] + prices[j]
+        start += BLOCK
+    for j in range(start, n):
+        if costs[i, j] + prices[j] < least:
+            least = costs[i, j] + prices[j]
             found = j
-    return found, bound
+    return found
 
 
-@njit(cache=True)
-def _greedy_flow(a: Array, b: Array, M: Array, prices: Array, tree: Tree) -> None:
-    """Serve each source from its cheapest sinks in turn: a forest whose arcs all carry flow."""
-    m, n = M.shape
-    wanted = b.copy()
-    open_prices = prices.copy()
-    n_open = n
+@inner
+def _greedy_flow(a: ConstVector, wanted: Vector, M: ConstMatrix, open_prices: Vector, tree: Tree) -> cython.void:
+    """Serve each source from its cheapest sinks in turn: a forest whose arcs all carry flow.
+
+    ``wanted`` begins as the masses of the sinks and ``open_prices`` as their prices; both are written over.
+    """
+    m = M.shape[0]
+    n_open: cython.Py_ssize_t = M.shape[1]
+    left: cython.double
     for i in range(m):
         left = a[i]
         while n_open > 0:
-            j, _ = cheapest(M[i], open_prices, np.inf)
+            j = cheapest(M, i, open_prices, INFINITE)
             if left <= wanted[j]:
                 tree.parent[i] = m + j
                 tree.flow[i] = left
@@ -78,22 +81,25 @@ def _greedy_flow(a: Array, b: Array, M: Array, prices: Array, tree: Tree) -> Non
                 left -= wanted[j]
                 wanted[j] = 0.0
             if wanted[j] == 0.0:
-                open_prices[j] = np.inf
+                open_prices[j] = INFINITE
                 n_open -= 1
             if tree.parent[i] == m + j:
                 break
 
 
-@njit(cache=True)
-def _set_potentials(M: Array, prices: Array, tree: Tree) -> None:
+@inner
+def _set_potentials(M: ConstMatrix, prices: ConstVector, tree: Tree) -> cython.void:
     """Potentials from the root down; a child of the root takes its starting price."""
-    m, n = M.shape
-    root = m + n
-    node = tree.following[root]
+    m = M.shape[0]
+    root = m + M.shape[1]
+    node: cython.int = tree.following[root]
     while node != root:
         above = tree.parent[node]
-        if above == root:
-            tree.potential[node] = prices[node - m] if node >= m else cheapest(M[node], prices, np.inf)[1]
+        if above == root and node >= m:
+            tree.potential[node] = prices[node - m]
+        elif above == root:
+            j = cheapest(M, node, prices, INFINITE)
+            tree.potential[node] = M[node, j] + prices[j] if j >= 0 else INFINITE
         elif node < m:
             tree.potential[node] = tree.potential[above] + M[node, above - m]
         else:
@@ -101,16 +107,15 @@ def _set_potentials(M: Array, prices: Array, tree: Tree) -> None:
         node = tree.following[node]
 
 
-@njit(cache=True)
-def _leaving_node(tree: Tree, i: int, j: int, apex: int) -> tuple[int, float, bool]:
-    """Node whose arc blocks the cycle, how much can be sent, and whether it lies on the side of ``i``.
+@inner
+def _leaving_node(tree: Tree, i: cython.int, j: cython.int, apex: cython.int) -> cython.int:
+    """Node whose arc blocks the cycle, as a number below zero, -1 - node, if it lies on the side of ``j``.
 
     Among equals the last on the way apex -> i -> j -> apex is taken: this keeps the tree strongly feasible.
     """
-    sent = np.inf
-    leaving = -1
-    on_source_side = True
-    node = i
+    sent: cython.double = INFINITE
+    leaving: cython.int = -1
+    node: cython.int = i
     while node != apex:
         if tree.points_up[node] and tree.flow[node] < sent:
             sent = tree.flow[node]
@@ -120,16 +125,15 @@ def _leaving_node(tree: Tree, i: int, j: int, apex: int) -> tuple[int, float, bo
     while node != apex:
         if not tree.points_up[node] and tree.flow[node] <= sent:
             sent = tree.flow[node]
-            leaving = node
-            on_source_side = False
+            leaving = -1 - node
         node = tree.parent[node]
-    return leaving, sent, on_source_side
+    return leaving
 
 
-@njit(cache=True)
-def _send(tree: Tree, i: int, j: int, apex: int, amount: float) -> None:
+@inner
+def _send(tree: Tree, i: cython.int, j: cython.int, apex: cython.int, amount: cython.double) -> cython.void:
     """Send ``amount`` around the cycle that the arc (i, j) closes."""
-    node = i
+    node: cython.int = i
     while node != apex:
         tree.flow[node] += -amount if tree.points_up[node] else amount
         node = tree.parent[node]
@@ -139,48 +143,58 @@ def _send(tree: Tree, i: int, j: int, apex: int, amount: float) -> None:
         node = tree.parent[node]
 
 
-@njit(cache=True)
-def network_simplex(a: Array, b: Array, M: Array, prices: Array, tolerance: float, max_pivots: int) -> tuple[Tree, int]:
-    r"""Minimize \(\langle T, M \rangle\) over plans with marginals ``a`` > 0 and ``b`` > 0 of equal sum.
+@kernel
+def network_simplex(
+    a: ConstVector,
+    M: ConstMatrix,
+    prices: ConstVector,
+    tolerance: cython.double,
+    max_pivots: cython.longlong,
+    tree: Tree,
+    sinks: Vector,
+    open_prices: Vector,
+    scratch: IntegerMatrix32,
+) -> cython.longlong:
+    r"""Minimize \(\langle T, M \rangle\) over plans with marginals ``a`` > 0 and ``sinks`` > 0 of equal sum.
 
-    ``prices`` (n,) is a guess of minus the sinks' dual variables. Returns the tree and the number of pivots,
-    which equals ``max_pivots`` only if the search was cut short. Reduced costs above ``-tolerance`` count as
-    non-negative.
+    ``prices`` (n,) is a guess of minus the sinks' dual variables. ``tree`` begins with all nodes as children of the
+    root, and nothing flowing. Returns the number of pivots, which equals ``max_pivots`` only if the search was cut
+    short. Reduced costs above ``-tolerance`` count as non-negative. Written over: ``sinks``, ``open_prices``, which
+    begin as the prices, and ``scratch`` (4, nodes).
     """
-    m, n = M.shape
-    n_nodes = m + n + 1
-    tree = Tree(
-        np.full(n_nodes, m + n, dtype=np.int32),
-        np.ones(n_nodes, dtype=np.bool_),
-        np.zeros(n_nodes),
-        np.ones(n_nodes, dtype=np.int32),
-        np.zeros(n_nodes, dtype=np.int32),
-        np.zeros(n_nodes, dtype=np.int32),
-        np.zeros(n_nodes, dtype=np.int32),
-        np.zeros(n_nodes),
-    )
-    tree.parent[m + n] = -1
-    _greedy_flow(a, b, M, prices, tree)
-    number_in_preorder(tree)
+    m = M.shape[0]
+    i: cython.int = 0
+    n_clean: cython.Py_ssize_t = 0
+    n_pivots: cython.longlong = 0
+    _greedy_flow(a, sinks, M, open_prices, tree)
+    number_in_preorder(tree, scratch)
     _set_potentials(M, prices, tree)
-    sink_potentials = tree.potential[m : m + n]
-    i, n_clean, n_pivots = 0, 0, 0
+    sink_potentials: Vector = tree.potential[m : m + M.shape[1]]
     while n_clean < m and n_pivots < max_pivots:
-        j, least = cheapest(M[i], sink_potentials, tree.potential[i] - tolerance)
-        if j < 0:
+        found = cheapest(M, i, sink_potentials, tree.potential[i] - tolerance)
+        if found < 0:
             n_clean += 1
         else:
             n_clean = 0
             n_pivots += 1
-            reduced_cost = least - tree.potential[i]
-            apex = meeting_node(tree, i, m + j)
-            leaving, amount, on_source_side = _leaving_node(tree, i, m + j, apex)
-            if amount > 0:
-                _send(tree, i, m + j, apex, amount)
-            cut(tree, leaving, apex)
-            top, above = (i, m + j) if on_source_side else (m + j, i)
-            tail = reroot(tree, leaving, top, above, amount, on_source_side)
-            hang(tree, top, tail, apex)
-            shift_potentials(tree, top, tail, reduced_cost if on_source_side else -reduced_cost)
+            _pivot(tree, i, m + found, M[i, found] + sink_potentials[found] - tree.potential[i])
         i = i + 1 if i + 1 < m else 0
-    return tree, n_pivots
+    return n_pivots
+
+
+@inner
+def _pivot(tree: Tree, i: cython.int, j: cython.int, reduced_cost: cython.double) -> cython.void:
+    """Let the arc (i, j) enter the tree, in place of the one that blocks the cycle it closes."""
+    apex = meeting_node(tree, i, j)
+    leaving: cython.int = _leaving_node(tree, i, j, apex)
+    on_source_side: cython.bint = leaving >= 0
+    leaving = leaving if on_source_side else -1 - leaving
+    amount = tree.flow[leaving]
+    if amount > 0:
+        _send(tree, i, j, apex, amount)
+    cut(tree, leaving, apex)
+    top: cython.int = i if on_source_side else j
+    above: cython.int = j if on_source_side else i
+    tail = reroot(tree, leaving, top, above, amount, on_source_side)
+    hang(tree, top, tail, apex)
+    shift_potentials(tree, top, tail, reduced_cost if on_source_side else -reduced_cost)

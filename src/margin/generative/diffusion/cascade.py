@@ -21,6 +21,7 @@ from margin.generative.diffusion.networks import UNetDenoiser
 from margin.generative.diffusion.predictions import convert
 from margin.generative.diffusion.samplers import last, second_order
 from margin.generative.diffusion.schedules import NoiseSchedule, noise_schedule
+from margin.neural.losses.regression import squared_error
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, rate_schedule, train
 from margin.neural.weights import build
 
@@ -54,7 +55,7 @@ def upsampling_loss(
     x_t = noised(schedule, x_0, t, epsilon)
     output = module(torch.cat([x_t, _enlarged(small)], dim=1), t.to(x_0.dtype) / schedule.n_steps)
     target = schedule.signal(t, x_0) * epsilon - schedule.noise(t, x_0) * x_0
-    return {"loss": (output - target).square().mean(dim=(1, 2, 3))}
+    return {"loss": squared_error(output, target).mean(dim=(1, 2, 3))}
 
 
 class Cascade:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from torch import Tensor
 
 from margin.generative.diffusion.mixture import ExactMixture
+from margin.neural.losses.regression import squared_error
 
 __all__ = ["between", "exact_velocity", "flow_matching_loss", "integrate"]
 
@@ -26,7 +27,7 @@ def between(x: Tensor, noise: Tensor, u: Tensor | float) -> Tensor:
 
 def flow_matching_loss(predicted: Tensor, x: Tensor, noise: Tensor) -> Tensor:
     r""":math:`\|v - (x - \epsilon)\|^2` of every row."""
-    return (predicted - (x - noise)).square().reshape(len(x), -1).sum(dim=1)
+    return squared_error(predicted, x - noise).reshape(len(x), -1).sum(dim=1)
 
 
 def exact_velocity(mixture: ExactMixture, y: Tensor, u: float) -> Tensor:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from margin.generative.diffusion.schedules import NoiseSchedule
+from margin.neural.activations.fused import fused_logsumexp, fused_softmax
 
 __all__ = ["ExactMixture"]
 
@@ -45,11 +46,11 @@ class ExactMixture:
         return self.weights.log() + log_density
 
     def log_density(self, x: Tensor) -> Tensor:
-        return torch.logsumexp(self._joint(x), dim=1)
+        return fused_logsumexp(self._joint(x), dim=1)
 
     def responsibilities(self, x: Tensor) -> Tensor:
         r""":math:`r_k(x)`, (n, k)."""
-        return torch.softmax(self._joint(x), dim=1)
+        return fused_softmax(self._joint(x), dim=1)
 
     def score(self, x: Tensor) -> Tensor:
         r""":math:`\nabla \log p(x)`, (n, d)."""

@@ -34,6 +34,7 @@ from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.neural.weights import forward_work
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["DENOISERS", "DiffusionModel"]
 
@@ -121,7 +122,7 @@ class DiffusionModel(NeuralEstimator):
         True, Flag(), "Whether columns (of an image: all pixels alike) are brought to mean 0 and deviation 1."
     )
     alpha: float = default(0.0)
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = parameter(
         2e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )

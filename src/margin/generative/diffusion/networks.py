@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.neural.normalization.layers import GroupNorm, LayerNorm
+
 __all__ = ["MLPDenoiser", "NoiseEmbedding", "TransformerDenoiser", "UNetDenoiser", "sinusoids"]
 
 HIGHEST_FREQUENCY = 1000.0
@@ -78,7 +80,7 @@ class DenoisingBlock(nn.Module):
 
     def __init__(self, n_in: int, n_out: int, embedding: int):
         super().__init__()
-        self.norm_1, self.norm_2 = (nn.GroupNorm(math.gcd(GROUPS, n), n) for n in (n_in, n_out))
+        self.norm_1, self.norm_2 = (GroupNorm(math.gcd(GROUPS, n), n) for n in (n_in, n_out))
         self.conv_1 = nn.Conv2d(n_in, n_out, 3, padding=1)
         self.conv_2 = starts_at_zero(nn.Conv2d(n_out, n_out, 3, padding=1))
         self.tell = nn.Linear(embedding, n_out)
@@ -112,7 +114,7 @@ class UNetDenoiser(nn.Module):
         self.down = nn.ModuleList(DenoisingBlock(a, b, embedding) for a, b in pairs)
         self.middle = DenoisingBlock(widths[-1], widths[-1], embedding)
         self.up = nn.ModuleList(DenoisingBlock(2 * b, a, embedding) for a, b in reversed(pairs))
-        self.norm = nn.GroupNorm(math.gcd(GROUPS, widths[0]), widths[0])
+        self.norm = GroupNorm(math.gcd(GROUPS, widths[0]), widths[0])
         self.last = starts_at_zero(nn.Conv2d(widths[0], channels, 3, padding=1))
 
     def forward(self, x: Tensor, level: Tensor, label: Tensor | None = None) -> Tensor:
@@ -138,7 +140,7 @@ class AdaptiveBlock(nn.Module):
     def __init__(self, width: int, heads: int, embedding: int):
         super().__init__()
         self.heads = heads
-        self.norm_1, self.norm_2 = (nn.LayerNorm(width, elementwise_affine=False) for _ in range(2))
+        self.norm_1, self.norm_2 = (LayerNorm(width, affine=False) for _ in range(2))
         self.attend, self.join = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.expand, self.shrink = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.tell = starts_at_zero(nn.Linear(embedding, 6 * width))
@@ -180,7 +182,7 @@ class TransformerDenoiser(nn.Module):
         self.first = nn.Linear(channels * patch**2, width)
         self.positions = nn.Parameter(0.02 * torch.randn(height // patch * (breadth // patch), width))
         self.blocks = nn.ModuleList(AdaptiveBlock(width, heads, embedding) for _ in range(depth))
-        self.norm = nn.LayerNorm(width)
+        self.norm = LayerNorm(width)
         self.last = starts_at_zero(nn.Linear(width, channels * patch**2))
 
     def forward(self, x: Tensor, level: Tensor, label: Tensor | None = None) -> Tensor:

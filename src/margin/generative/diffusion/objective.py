@@ -15,6 +15,7 @@ from margin.generative.diffusion.chain import noised
 from margin.generative.diffusion.guidance import drop_condition
 from margin.generative.diffusion.predictions import convert, kl_weight
 from margin.generative.diffusion.schedules import NoiseSchedule
+from margin.neural.losses.regression import squared_error
 
 __all__ = ["WEIGHTINGS", "denoising_loss", "loss_weight", "predicted"]
 
@@ -71,7 +72,7 @@ def denoising_loss(
         target = schedule.signal(t, x_0) * epsilon - schedule.noise(t, x_0) * x_0
     elif prediction == "velocity":
         target = x_0 - epsilon
-    error = (output - target).square().reshape(len(x_0), -1).mean(dim=1)
+    error = squared_error(output, target).reshape(len(x_0), -1).mean(dim=1)
     with torch.no_grad():
         of_noise = convert(schedule, output, x_t, t, given=prediction, wanted="epsilon") - epsilon
     return {

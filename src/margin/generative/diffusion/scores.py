@@ -11,6 +11,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from margin.neural.losses.regression import squared_error
+
 __all__ = [
     "Score",
     "denoised_by_score",
@@ -26,7 +28,7 @@ Score = Callable[[Tensor], Tensor]
 
 def fisher_divergence(score: Score, x: Tensor, true_score: Tensor) -> Tensor:
     r""":math:`\|\nabla \log p(x) - s(x)\|^2` of every row; its mean over draws of p is the Fisher divergence."""
-    return (true_score - score(x)).square().sum(dim=1)
+    return squared_error(true_score, score(x)).sum(dim=1)
 
 
 def jacobian_trace(score: Score, x: Tensor) -> tuple[Tensor, Tensor]:

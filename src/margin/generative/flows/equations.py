@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from margin.neural.activations.fused import fused_softmax, fused_softplus
+
 __all__ = [
     "Spline",
     "affine",
@@ -65,7 +67,7 @@ def planar_step(u: Tensor, w: Tensor) -> Tensor:
     negative :math:`w^\top u`, and its logarithm is lost.
     """
     inner = w @ u
-    return u + (functional.softplus(inner) - 1 + LEAST - inner) * w / w.square().sum().clamp_min(1e-12)
+    return u + (fused_softplus(inner) - 1 + LEAST - inner) * w / w.square().sum().clamp_min(1e-12)
 
 
 def planar(x: Tensor, u: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -148,13 +150,13 @@ def spline_from(parameters: Tensor, bound: float) -> Spline:
     bins = (parameters.shape[-1] + 1) // 3
     widths, heights, slopes = parameters.split([bins, bins, bins - 1], dim=-1)
     x, y = (_knots(part, bound) for part in (widths, heights))
-    inner = LEAST + (1 - LEAST) * functional.softplus(slopes) / math.log(2)
+    inner = LEAST + (1 - LEAST) * fused_softplus(slopes) / math.log(2)
     return Spline(x, y, functional.pad(inner, (1, 1), value=1.0))
 
 
 def _knots(logits: Tensor, bound: float) -> Tensor:
     bins = logits.shape[-1]
-    fractions = LEAST / bins + (1 - LEAST) * torch.softmax(logits, dim=-1)
+    fractions = LEAST / bins + (1 - LEAST) * fused_softmax(logits, dim=-1)
     ends = bound * (2 * torch.cumsum(fractions, dim=-1)[..., :-1] - 1)
     outer = torch.full_like(logits[..., :1], bound)
     return torch.cat([-outer, ends, outer], dim=-1)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn import functional
+
+from margin.neural.activations.fused import fused_softplus
 
 __all__ = [
     "GENERATOR_LOSSES",
@@ -30,7 +31,7 @@ LOG_TWO = 0.6931471805599453
 
 def discriminator_loss(real: Tensor, fake: Tensor) -> Tensor:
     r""":math:`-\log D(x) - \log(1 - D(G(z)))` of every pair of logits: cross-entropy with labels 1 and 0."""
-    return functional.softplus(-real) + functional.softplus(fake)
+    return fused_softplus(-real) + fused_softplus(fake)
 
 
 def critic_loss(real: Tensor, fake: Tensor) -> Tensor:
@@ -45,9 +46,9 @@ def generator_loss(fake: Tensor, kind: str = "non-saturating") -> Tensor:
     discriminator is sure (D near 0) only the first one moves the generator.
     """
     if kind == "non-saturating":
-        return functional.softplus(-fake)
+        return fused_softplus(-fake)
     if kind == "minimax":
-        return -functional.softplus(fake)
+        return -fused_softplus(fake)
     if kind == "wasserstein":
         return -fake
     kinds = ", ".join(k for k in GENERATOR_LOSSES if k != "relativistic")
@@ -60,12 +61,12 @@ def relativistic_loss(better: Tensor, worse: Tensor) -> Tensor:
     Only the difference within a pair counts, so made rows gain nothing by crowding where :math:`f` is high already:
     a mode that the generator has left pulls as long as its rows win against the made ones.
     """
-    return functional.softplus(worse - better)
+    return fused_softplus(worse - better)
 
 
 def gan_value(real: Tensor, fake: Tensor) -> Tensor:
     r"""The objective :math:`V` from logits, as a mean over rows: minus the mean discriminator loss."""
-    return -functional.softplus(-real).mean() - functional.softplus(fake).mean()
+    return -fused_softplus(-real).mean() - fused_softplus(fake).mean()
 
 
 def implied_js(value: Tensor | float) -> Tensor | float:

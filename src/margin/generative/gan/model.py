@@ -22,11 +22,12 @@ from margin.generative.gan.style import StyleGenerator
 from margin.generative.images import check_image_shape, pixel_scaling
 from margin.generative.labels import class_numbers, encode_labels
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, LEARNING_RATES, layer_sizes
+from margin.neural.estimators.parameters import LAYER_SIZES, LEARNING_RATE, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.scaling import Scaling
 from margin.neural.training import RowBatches, Rows, Step, TensorRows, rate_schedule
 from margin.neural.training.stopping import Patience
+from margin.optimize.rate_schedules import RateSchedule
 from margin.optimize.schedules import exponential
 
 __all__ = ["GAN"]
@@ -121,9 +122,9 @@ class GAN(NeuralEstimator):
     )
     beta_1: float = parameter(0.0, Number(low=0, below=1), "Decay of Adam's mean of the gradient; 0, since it turns.")
     beta_2: float = parameter(0.99, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "cosine",
-        Choice(*LEARNING_RATES),
+        LEARNING_RATE,
         "How the learning rates go on from learning_rate_init over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
@@ -262,7 +263,7 @@ class GAN(NeuralEstimator):
                 power=self.power_t,
             )
             return {
-                "optimization": self._optimization(),
+                "rule": self._rule(),
                 "schedule": schedule,
                 "updates": updates,
                 "clip_norm": self.clip_norm,
@@ -301,10 +302,13 @@ class GAN(NeuralEstimator):
             raise ValueError(
                 "GAN: early_stopping must be False, since neither loss says how good the game is; got True."
             )
-        if self.learning_rate == "adaptive":
-            raise ValueError("GAN: learning_rate must not be 'adaptive', since neither loss says when to lower it.")
+        if self._rate_schedule().plateau is not None:
+            raise ValueError(
+                f"GAN: learning_rate must not wait for a plateau, since neither loss says when to lower it; got "
+                f"{self.learning_rate!r}."
+            )
         if self.alpha and self._penalty():
-            raise ValueError(f"GAN: alpha must be 0 for solver {self.solver!r}; 'adamw' and 'muon' take it.")
+            raise ValueError(f"GAN: alpha must be 0 for solver {self.solver!r}; 'adamw', 'lion' and 'muon' take it.")
         if self.architecture != "mlp" and len(layer_sizes(self.hidden_layer_sizes)) != 2:
             raise ValueError(
                 f"GAN: hidden_layer_sizes must be two numbers of channels for {self.architecture!r}; got "

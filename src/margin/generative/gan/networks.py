@@ -16,6 +16,7 @@ from torch.nn import functional
 from torch.nn.utils.parametrizations import spectral_norm
 
 from margin.neural.layers.dropout import Dropout
+from margin.neural.normalization.layers import GroupNorm
 
 __all__ = [
     "ConvDiscriminator",
@@ -83,7 +84,7 @@ class ConvGenerator(nn.Module):
         self.classes = nn.Embedding(n_classes, CLASS_WIDTH) if n_classes else None
         self.first = nn.Linear(n_latents + (CLASS_WIDTH if n_classes else 0), math.prod(self.start))
         # Over the channels of one image: a norm over the batch would make a row depend on the others.
-        self.norm_1, self.norm_2 = nn.GroupNorm(1, wide), nn.GroupNorm(1, narrow)
+        self.norm_1, self.norm_2 = GroupNorm(1, wide), GroupNorm(1, narrow)
         self.grow_1 = nn.ConvTranspose2d(wide, narrow, 4, stride=2, padding=1)
         self.grow_2 = nn.ConvTranspose2d(narrow, channels, 4, stride=2, padding=1)
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.generative.gan.networks import CLASS_WIDTH, SLOPE
+from margin.neural.initialize.schemes import he_, lecun_
 
 __all__ = ["ModulatedConv", "StyleGenerator", "modulated_kernels"]
 
@@ -40,7 +41,7 @@ class ModulatedConv(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_out))
         self.style = nn.Linear(n_styles, n_in)
         # Styles vary around 1 by about 1 from the start: by much less, all images would begin alike.
-        nn.init.normal_(self.style.weight, std=1 / math.sqrt(n_styles))
+        lecun_(self.style.weight)
         nn.init.ones_(self.style.bias)
         self.demodulate = demodulate
 
@@ -69,7 +70,7 @@ class StyleGenerator(nn.Module):
         n_inputs = n_latents + (CLASS_WIDTH if n_classes else 0)
         mapping = [nn.Linear(n_inputs, wide), nn.Linear(wide, wide)]
         for layer in mapping:
-            nn.init.kaiming_normal_(layer.weight, a=SLOPE)
+            he_(layer.weight, slope=SLOPE)
             nn.init.zeros_(layer.bias)
         self.mapping = nn.ModuleList(mapping)
         self.constant = nn.Parameter(torch.randn(wide, math.ceil(self.height / 4), math.ceil(self.breadth / 4)))

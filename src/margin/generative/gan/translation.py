@@ -23,10 +23,10 @@ from margin.generative.gan.losses import discriminator_loss, generator_loss, rea
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
 from margin.generative.gan.translators import BothJudges, BothWays
 from margin.generative.images import check_image_shape, pixel_scaling
+from margin.neural.losses.regression import l1_loss
 from margin.neural.scaling import Scaling
 from margin.neural.training import (
     Adversarial,
-    Optimization,
     Plan,
     Player,
     RowBatches,
@@ -36,10 +36,11 @@ from margin.neural.training import (
     train,
 )
 from margin.neural.weights import build
+from margin.optimize.rules import Adam
 
 __all__ = ["CycleTranslation", "PairTranslation", "cycle_terms", "judge_terms", "pair_terms"]
 
-ADAM = Optimization("adam", betas=(0.5, 0.99))
+ADAM = Adam(0.5, 0.99)
 
 Modules = Mapping[str, nn.Module]
 
@@ -78,7 +79,7 @@ def pair_terms(
     a, b = batch
     z = torch.randn((len(a), n_latents), generator=noise, dtype=a.dtype)
     made = modules["generator"](torch.cat([a, z], dim=1))
-    distance = (made - b).abs().mean(dim=1)
+    distance = l1_loss(made, b, reduction="none").mean(dim=1)
     seen = torch.cat([a, made], dim=1) if sees else made
     loss = generator_loss(modules["discriminator"](seen)) + l1_weight * distance
     return {"loss": loss.mean(), "distance": distance.detach().mean()}

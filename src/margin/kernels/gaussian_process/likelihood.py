@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.kernels.gaussian_process.radial import RadialForm, radial_form
+from margin.kernels.gaussian_process.radial import TILE, RadialForm, radial_form
 from margin.kernels.gaussian_process.triangular import (
     copy_lower,
     factorize,
@@ -128,9 +128,11 @@ def contracted(
 ) -> Floats:
     r""":math:`\sum_{ij}W_{ij}\,\partial K_{ij}/\partial\log\ell_k` with
     :math:`W = \tfrac12(lr^\top+rl^\top-\mathrm{diag}(s)A\,\mathrm{diag}(s))`, for all k."""
-    from margin.kernels.gaussian_process.radial_kernels import contract_triangle
+    from margin.compiled.svm import contract_triangle
 
     if not form.scaled.free:
         return np.zeros(X.shape[1])
     columns = np.ascontiguousarray(form.scaled.scaled(X).T)
-    return np.asarray(contract_triangle(inverse, slope, columns, left, right, scale))
+    sums, result = np.zeros((len(columns), TILE)), np.zeros(len(columns))
+    contract_triangle(inverse, slope, columns, left, right, scale, sums, result)
+    return result

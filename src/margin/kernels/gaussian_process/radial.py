@@ -18,10 +18,11 @@ from margin.kernels.kernel import ConstantKernel, Kernel
 from margin.kernels.matern import Matern, matern_profile
 from margin.kernels.stationary import RBF, RadialKernel, WhiteKernel
 
-__all__ = ["RadialForm", "noise_variance", "radial_form", "signal_of", "terms_of"]
+__all__ = ["TILE", "RadialForm", "noise_variance", "radial_form", "signal_of", "terms_of"]
 
 Floats = NDArray[np.float64]
 
+TILE = 64  # sides of a tile of a contraction: three of float64 fit the first-level cache with room for the sums
 ROWS = 128  # of a block: product, exponential and both writes happen while it is in the second-level cache
 
 

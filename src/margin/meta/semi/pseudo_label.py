@@ -19,7 +19,6 @@ import torch
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.domains import Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
@@ -28,6 +27,7 @@ from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
 from margin.meta.semi.labels import UNKNOWN, coded_labels
 from margin.neural.estimators.mlp_classifier import MLPClassifier
+from margin.neural.losses.fused import fused_cross_entropy
 
 __all__ = ["PseudoLabel", "pseudo_label_loss", "ramp"]
 
@@ -51,7 +51,7 @@ def pseudo_label_loss(
     logits = module(X)
     labeled = y != UNKNOWN
     targets = torch.where(labeled, y, logits.detach().argmax(dim=1))
-    losses = functional.cross_entropy(logits, targets, reduction="none")
+    losses = fused_cross_entropy(logits, targets, reduction="none")
     known, guessed = (losses @ part.to(losses.dtype) / part.sum().clamp(min=1) for part in (labeled, ~labeled))
     terms = {"loss": known + alpha() * guessed, "labeled_loss": known, "pseudo_loss": guessed}
     return {name: value.expand(len(y)) for name, value in terms.items()}

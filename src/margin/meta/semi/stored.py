@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from margin.core.invariants import Anything, ArrayOf, Count, Form, ModelWith, Stored, StringOf
+from margin.core.invariants import Anything, ArrayOf, Count, Form, ModelWith, Stored, StringOf, sometimes
 
 __all__ = ["FORMS"]
 
@@ -22,5 +22,5 @@ FORMS: Mapping[str, Form] = {
             "transduction_": ArrayOf(None, kind="labels"),
         }
     ),
-    "PseudoLabel": Form({**COMMON, "loss_curve_": Anything()}),
+    "PseudoLabel": Form({**COMMON, "n_iter_": sometimes(Count()), "loss_curve_": sometimes(Anything())}),
 }

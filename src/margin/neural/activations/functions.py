@@ -1,7 +1,7 @@
 r"""Activations of one input, entry by entry: tensor in, tensor of the same shape out.
 
 Each is its equation in a form that neither overflows nor loses its gradient; torch's own kernels
-(:data:`~margin.neural.activations.layers.ACTIVATIONS`) compute the same and are what networks use.
+(:data:`~margin.neural.activations.table.ACTIVATIONS`) compute the same and are what networks use.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ __all__ = [
     "elu",
     "gaussian",
     "gelu",
+    "gelu_tanh",
     "identity",
     "leaky_relu",
+    "mish",
     "relu",
     "sigmoid",
     "silu",
@@ -27,6 +29,7 @@ __all__ = [
     "tanh",
 ]
 
+GELU_SCALE, GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of the approximation of GELU by a tanh
 TANH_IS_ONE = 20.0  # 1 - tanh(20) = 8.5e-18 is lost in double precision
 
 
@@ -124,6 +127,15 @@ def gelu(x: Tensor) -> Tensor:
     return 0.5 * x * torch.erfc(-x / math.sqrt(2))
 
 
+def gelu_tanh(x: Tensor) -> Tensor:
+    r"""The approximation :math:`\frac x2\bigl(1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715x^3))\bigr)` of :func:`gelu`.
+
+    >>> gelu_tanh(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1588,  0.0000,  0.8412])
+    """
+    return 0.5 * x * (1 + torch.tanh(GELU_SCALE * (x + GELU_CUBIC * x**3)))
+
+
 def silu(x: Tensor) -> Tensor:
     r""":math:`x\,\sigma(x)`.
 
@@ -131,6 +143,15 @@ def silu(x: Tensor) -> Tensor:
     tensor([-0.2689,  0.0000,  0.7311])
     """
     return x * sigmoid(x)
+
+
+def mish(x: Tensor) -> Tensor:
+    r""":math:`x\tanh(\log(1 + e^x))`.
+
+    >>> mish(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
+    return x * tanh(softplus(x))
 
 
 def gaussian(x: Tensor) -> Tensor:

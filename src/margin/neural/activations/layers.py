@@ -1,41 +1,14 @@
-"""Activation layers by name: what a network parameter such as ``activation="relu"`` stands for."""
+"""Activation layers that torch does not have."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from margin.neural.activations.functions import binary_step
+from margin.neural.activations.functions import binary_step, gaussian
+from margin.neural.written_gradients import squared_rectifier
 
-__all__ = ["ACTIVATIONS", "BinaryStep", "Maxout", "Sine", "activation_layer"]
-
-ACTIVATIONS: dict[str, type[nn.Module]] = {
-    "relu": nn.ReLU,
-    "leaky_relu": nn.LeakyReLU,
-    "elu": nn.ELU,
-    "gelu": nn.GELU,
-    "silu": nn.SiLU,
-    "softplus": nn.Softplus,
-    "tanh": nn.Tanh,
-    "sigmoid": nn.Sigmoid,
-    "logistic": nn.Sigmoid,  # the name scikit-learn has for it
-    "identity": nn.Identity,
-}
-
-
-def activation_layer(name: str, **options: Any) -> nn.Module:
-    """The layer that applies the named function to every entry; ``options`` are those of the layer's class.
-
-    >>> activation_layer("relu")
-    ReLU()
-    >>> activation_layer("leaky_relu", negative_slope=0.2)
-    LeakyReLU(negative_slope=0.2)
-    """
-    if name not in ACTIVATIONS:
-        raise ValueError(f"activation_layer: name must be one of {', '.join(ACTIVATIONS)}; got {name!r}.")
-    return ACTIVATIONS[name](**options)
+__all__ = ["BinaryStep", "Gaussian", "LargestOfGroup", "Maxout", "Sine", "SquaredReLU", "maxout"]
 
 
 class BinaryStep(nn.Module):
@@ -50,6 +23,43 @@ class Sine(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.sin(x)
+
+
+class Gaussian(nn.Module):
+    r""":math:`e^{-x^2}`, a bump."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return gaussian(x)
+
+
+class SquaredReLU(nn.Module):
+    r""":math:`\max(x, 0)^2` (So et al., 2021)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return squared_rectifier(x)
+
+
+def maxout(z: Tensor, pieces: int) -> Tensor:
+    r""":math:`\max_k z_{ok}`: the largest of every ``pieces`` neighboring entries of the last axis.
+
+    >>> maxout(torch.tensor([[1.0, 5.0, -2.0, -3.0]]), 2)
+    tensor([[ 5., -2.]])
+    """
+    return z.unflatten(-1, (-1, pieces)).amax(dim=-1)
+
+
+class LargestOfGroup(nn.Module):
+    """The largest of every ``pieces`` units."""
+
+    def __init__(self, pieces: int):
+        super().__init__()
+        self.pieces = pieces
+
+    def forward(self, z: Tensor) -> Tensor:
+        return maxout(z, self.pieces)
+
+    def extra_repr(self) -> str:
+        return f"pieces={self.pieces}"
 
 
 class Maxout(nn.Module):
@@ -76,7 +86,7 @@ class Maxout(nn.Module):
         self.linear = nn.Linear(in_features, out_features * pieces)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.linear(x).unflatten(-1, (self.out_features, self.pieces)).amax(dim=-1)
+        return maxout(self.linear(x), self.pieces)
 
     def extra_repr(self) -> str:
         return f"pieces={self.pieces}"

@@ -7,13 +7,15 @@ import math
 import torch
 from torch import Tensor
 
-from margin.neural.activations.functions import gaussian, sigmoid, tanh
+from margin.neural.activations.functions import GELU_CUBIC, GELU_SCALE, gaussian, sigmoid, softplus, tanh
 
 __all__ = [
     "elu_slope",
     "gaussian_slope",
     "gelu_slope",
+    "gelu_tanh_slope",
     "leaky_relu_slope",
+    "mish_slope",
     "one",
     "relu_slope",
     "sigmoid_slope",
@@ -70,9 +72,21 @@ def gelu_slope(x: Tensor) -> Tensor:
     return 0.5 * torch.erfc(-x / math.sqrt(2)) + x * density
 
 
+def gelu_tanh_slope(x: Tensor) -> Tensor:
+    r""":math:`\frac12(1 + t) + \frac x2(1 - t^2)\sqrt{2/\pi}\,(1 + 3 \cdot 0.044715x^2)` with t the tanh."""
+    t = torch.tanh(GELU_SCALE * (x + GELU_CUBIC * x**3))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t.square()) * GELU_SCALE * (1 + 3 * GELU_CUBIC * x.square())
+
+
 def silu_slope(x: Tensor) -> Tensor:
     r""":math:`\sigma(x) + x\,\sigma'(x)`."""
     return sigmoid(x) + x * sigmoid_slope(x)
+
+
+def mish_slope(x: Tensor) -> Tensor:
+    r""":math:`t + x\,(1 - t^2)\,\sigma(x)` with :math:`t = \tanh(\log(1 + e^x))`."""
+    t = tanh(softplus(x))
+    return t + x * (1 - t.square()) * sigmoid(x)
 
 
 def gaussian_slope(x: Tensor) -> Tensor:

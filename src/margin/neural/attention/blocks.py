@@ -17,16 +17,16 @@ from margin.neural.attention.feed_forward import feed_forward
 from margin.neural.attention.heads import MultiHeadAttention
 from margin.neural.attention.relative import RelativeBias, alibi_bias
 from margin.neural.layers.dropout import Dropout
-from margin.neural.normalization.layers import RMSNorm
+from margin.neural.normalization.layers import LayerNorm, RMSNorm
 
 __all__ = ["TransformerBlock", "norm_layer"]
 
 
 def norm_layer(config: TransformerConfig) -> nn.Module:
-    """Layer or root mean square normalization of a token, equal to the functions of the library."""
+    """Layer or root mean square normalization of a token, by its name in the configuration."""
     if config.norm == "rms":
         return RMSNorm(config.d_model, eps=config.norm_eps)
-    return nn.LayerNorm(config.d_model, eps=config.norm_eps)
+    return LayerNorm(config.d_model, eps=config.norm_eps)
 
 
 class TransformerBlock(nn.Module):

@@ -8,23 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.neural.activations.fused import fused_softmax
+from margin.neural.activations.layers import SquaredReLU
+from margin.neural.activations.table import activation_layer
 from margin.neural.attention.config import TransformerConfig
-from margin.neural.written_gradients import squared_rectifier
 
 __all__ = ["FeedForward", "MixtureOfExperts", "Routes", "SquaredReLU", "SwiGLU", "load_balancing_loss", "route"]
-
-
-class SquaredReLU(nn.Module):
-    r""":math:`\max(x, 0)^2` (So et al., 2021)."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return squared_rectifier(x)
-
-
-def _activation(name: str) -> nn.Module:
-    if name == "gelu_tanh":
-        return nn.GELU(approximate="tanh")
-    return {"gelu": nn.GELU, "relu": nn.ReLU, "relu_squared": SquaredReLU, "silu": nn.SiLU}[name]()
 
 
 class FeedForward(nn.Module):
@@ -33,7 +22,7 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, hidden: int, activation: str = "gelu", bias: bool = True):
         super().__init__()
         self.up, self.down = nn.Linear(d_model, hidden, bias=bias), nn.Linear(hidden, d_model, bias=bias)
-        self.activation = _activation(activation)
+        self.activation = activation_layer(activation)
 
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.down(self.activation(self.up(x)))
@@ -72,7 +61,7 @@ def route(logits: Tensor, top_k: int) -> Routes:
     (tensor([[0, 1]]), 1.0)
     """
     best, experts = logits.topk(top_k, dim=-1)
-    return Routes(experts, best.softmax(dim=-1), logits.softmax(dim=-1))
+    return Routes(experts, fused_softmax(best), fused_softmax(logits))
 
 
 def load_balancing_loss(routes: Routes) -> Tensor:

@@ -81,7 +81,7 @@ def _spatial(network: nn.Module) -> Iterator[Any]:
     for layer in _chain(network):
         if isinstance(layer, (*_CONVOLUTIONS, *_POOLS)):
             yield layer
-        elif list(layer.parameters()) and not isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
+        elif list(layer.parameters()) and not isinstance(layer, nn.modules.batchnorm._BatchNorm):
             raise ValueError(
                 f"receptive_fields: network must be a chain of convolutions, poolings and activations; "
                 f"got a {type(layer).__name__}."

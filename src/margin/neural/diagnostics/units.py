@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from margin.neural.activations.layers import ACTIVATIONS, BinaryStep, Sine
+from margin.neural.activations.table import ACTIVATIONS
 from margin.neural.diagnostics.layer_outputs import layer_outputs
 
 __all__ = ["activations_of", "dead_units", "saturated_fraction"]
 
-LAYERS = (*(layer for name, layer in ACTIVATIONS.items() if name != "identity"), BinaryStep, Sine)
+LAYERS = tuple({type(part().layer()) for name, part in ACTIVATIONS.items() if name != "identity"})
 
 
 def activations_of(model: nn.Module, x: Tensor) -> list[Tensor]:

@@ -16,8 +16,10 @@ from margin.core.parameters import attribute
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
-from margin.neural.estimators.parameters import OPEN_ENDED, TrainingParameters
+from margin.neural.estimators.parameters import TrainingParameters
 from margin.neural.generators import GlobalStream, Seeds
+from margin.neural.parts import chosen
+from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
 from margin.neural.training import (
     Batches,
     Minimize,
@@ -119,6 +121,10 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             return outputs
         center, scale = (torch.as_tensor(a).to(outputs) for a in (self.target_center_, self.target_scale_))
         return outputs * scale + center
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_parts()
 
     def request_stop(self) -> None:
         """Ask a running fit to end after the step it is in, from a signal handler or another thread."""
@@ -255,6 +261,11 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Seeds) -> tuple[Step, RowBatches]:
         """What one update is, and the batches it takes."""
         if self.solver == "lbfgs":
+            regularizer = getattr(self, "regularizer", None)
+            if regularizer is not None:
+                raise ValueError(
+                    f"{type(self).__name__}: regularizer must be None with solver 'lbfgs'; got {regularizer!r}."
+                )
             batches = RowBatches(rows, len(rows), seeds.order)
             limit = getattr(self, "max_fun", None)
             return QuasiNewton(
@@ -279,22 +290,27 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         return Minimize(
             module,
             objective,
-            self._optimization(),
+            self._rule(),
             schedule=schedule,
             seed=seeds.noise,
             clip_norm=self.clip_norm,
             penalty=self._penalty(),
+            regularizer=self._regularizer(),
             average=self.weight_average,
         )
 
+    def _regularizer(self) -> Regularizer | None:
+        """What acts on the weights beside the penalty ``alpha``, where the estimator lets it be chosen."""
+        value = getattr(self, "regularizer", None)
+        return None if value is None else chosen(f"{type(self).__name__}: regularizer", value, REGULARIZERS)
+
     def _patience(self, validates: bool) -> Patience | None:
         """A learning rate that falls by itself must be let fall, so only held-out rows end such a training early."""
-        if validates:
-            return Patience(self.n_iter_no_change, self.tol, adaptive=self.learning_rate == "adaptive")
-        if self.solver == "lbfgs" or self.learning_rate not in OPEN_ENDED:
+        if not validates and (self.solver == "lbfgs" or not self._rate_schedule().open_ended):
             return None
-        adaptive = self.learning_rate == "adaptive"
-        return Patience(self.n_iter_no_change, self.tol, keep_best=False, adaptive=adaptive)
+        plateau = self._rate_schedule().plateau
+        patience = self.n_iter_no_change if plateau is None or plateau.patience is None else plateau.patience
+        return Patience(patience, self.tol, keep_best=validates, plateau=plateau)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         """Threads worth waking for one step; None: counted while the first one runs."""
@@ -309,6 +325,10 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             load_weights(module, self.weights_)
             self._module = module
         return self._module.eval()
+
+    def _complete(self) -> None:
+        if hasattr(self, "weights_"):
+            self._ready_module()
 
     def _evaluate(self, function: Callable[..., Tensor], *arrays: np.ndarray) -> np.ndarray:
         """``function`` of the rows of ``arrays``, in pieces that bound memory and in the precision of the network."""

@@ -9,18 +9,21 @@ from typing import Any
 import torch
 from torch import nn
 
-from margin.core.domains import Choice, Either, Number, Optional, Text
+from margin.core.domains import Choice, Either, Named, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import parameter
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.image_estimator import ImageEstimator
+from margin.neural.estimators.parameters import InitialWeights
 from margin.neural.nets.images import ARCHITECTURES, image_network
 from margin.neural.nets.layer_list import parse_layer
+from margin.neural.normalization.normalizations import IMAGE_NORMS, NORMALIZATIONS, Normalization
+from margin.neural.parts import described
 
 __all__ = ["CNNEstimator"]
 
 
-class CNNEstimator(ImageEstimator):
+class CNNEstimator(InitialWeights, ImageEstimator):
     """A convolutional network with the face of an estimator; a subclass says what its outputs and its loss are."""
 
     architecture: str | Sequence[str] = parameter(
@@ -32,7 +35,17 @@ class CNNEstimator(ImageEstimator):
     width: float = parameter(
         1.0, Number(above=0), "Factor on the channels and units of a named network; a list of layers has its own."
     )
-    activation: str = parameter("relu", Choice(*ACTIVATIONS, search=False), "Activation function of the hidden units.")
+    activation: str | Activation = parameter(
+        "relu",
+        Named(Activation, ACTIVATIONS),
+        "Activation function of the hidden units, by name or an object like ELU(alpha=0.5).",
+    )
+    norm: str | Normalization | None = parameter(
+        None,
+        Optional(Named(Normalization, IMAGE_NORMS)),
+        "Normalization behind every convolution, by name or an object like GroupNormalization(groups=4); None: what "
+        "the architecture has, batch norm in residual and dense networks and where a list says 'norm'.",
+    )
     pooling: str = parameter(
         "max",
         Choice("max", "avg"),
@@ -59,18 +72,20 @@ class CNNEstimator(ImageEstimator):
 
     def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
         named = isinstance(self.architecture, str)
-        return {
+        owner = type(self).__name__
+        norm = {} if self.norm is None else {"norm": described(f"{owner}: norm", self.norm, NORMALIZATIONS)}
+        return norm | {
             "architecture": self.architecture if named else [str(text) for text in self.architecture],
             "shape": shape,
             "n_outputs": n_outputs,
-            "activation": self.activation,
+            "activation": described(f"{owner}: activation", self.activation, ACTIVATIONS),
             "pooling": self.pooling,
             "width": float(self.width),
             "dropout": None if self.dropout is None else float(self.dropout),
         }
 
-    def _body(self, described: dict[str, Any]) -> nn.Module:
-        return image_network(**described)
+    def _body(self, parts: dict[str, Any]) -> nn.Module:
+        return image_network(**parts, initializer=self.initializer)
 
     def _network(self) -> nn.Module:
         # Channels side by side in memory: convolutions and above all pooling of few channels then run over vectors.

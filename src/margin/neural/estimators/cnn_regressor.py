@@ -1,8 +1,9 @@
-r"""Convolutional network for numbers: half the squared error, :math:`\ell(y, f) = \tfrac12\,\overline{(y - f)^2}`."""
+r"""Convolutional network for numbers: half the squared error, or another loss of real targets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.cnn import CNNEstimator
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.parameters import LossOfTargets
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import explained_variance
 
 __all__ = ["CNNRegressor"]
 
 
-class CNNRegressor(RegressorMixin, CNNEstimator):
+class CNNRegressor(RegressorMixin, LossOfTargets, CNNEstimator):
     """Convolutional network for one or several numbers per image.
 
     Takes images as :class:`CNNClassifier` does. With ``standardize`` the targets are standardized too, and predictions
@@ -51,23 +53,29 @@ class CNNRegressor(RegressorMixin, CNNEstimator):
         train, valid = self._split(len(images), seed)
         Y = y.reshape(len(y), -1)
         going_on = self._goes_on()
-        self._describe(images, weight, train, Y.shape[1])
+        loss = self._target_loss(Y)
+        self._describe(images, weight, train, loss.outputs_per_target * Y.shape[1])
         self.single_target_ = y.ndim == 1
         if not going_on:
-            targets = Scaling.of(Y[train], weight[train]) if self.standardize else Scaling.none(Y.shape[1])
+            standardize = self.standardize and not loss.of_counts
+            targets = Scaling.of(Y[train], weight[train]) if standardize else Scaling.none(Y.shape[1])
             self.target_center_, self.target_scale_ = targets
         scaled = Scaling(self.target_center_, self.target_scale_).apply(Y).astype(np.float32)
         rows = self._rows(images, scaled, weight)
-        objective = self._augmented(_half_squared_error)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=explained_variance)
+        objective = self._augmented(loss)
+        score = partial(explained_variance, prediction=loss.prediction)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         check_is_fitted(self)
         return self._predict_images(self._images(X, reset=False))
 
+    def _in_units(self, outputs: Tensor) -> Tensor:
+        return super()._in_units(self._linked(outputs, len(self.target_center_)))
+
     def _predict_images(self, images: np.ndarray) -> np.ndarray:
-        outputs = self._outputs(images).astype(np.float64)
+        outputs = self._linked(self._outputs(images).astype(np.float64), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
 
@@ -81,7 +89,3 @@ def _targets(owner: CNNRegressor, y: Any) -> np.ndarray:
     if y is None:
         raise ValueError(f"{type(owner).__name__}: y must be given: requires y to be passed, but the target y is None.")
     return check_array(numeric_target(owner, y), ensure_2d=False, dtype=np.float64, input_name="y", estimator=owner)
-
-
-def _half_squared_error(outputs: Tensor, Y: Tensor) -> Tensor:
-    return 0.5 * (outputs - Y).square().mean(dim=1)

@@ -10,8 +10,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
-from torch import Tensor
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
@@ -19,12 +17,13 @@ from margin.core.records import Record
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.image_estimator import ImageEstimator
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.training.objectives import accuracy
 
 __all__ = ["ImageClassifier"]
 
 
-class ImageClassifier(ClassifierMixin, ImageEstimator):
+class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
     """A network with one output per class."""
 
     classes_: np.ndarray = attribute("The classes.")
@@ -47,7 +46,7 @@ class ImageClassifier(ClassifierMixin, ImageEstimator):
         self._describe(images, weight, train, len(classes))
         self.classes_ = classes
         rows = self._rows(images, codes, weight)
-        objective = self._augmented(_cross_entropy)
+        objective = self._augmented(self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -82,7 +81,3 @@ def _labels(owner: ImageClassifier, y: Any) -> np.ndarray:
     y = column_or_1d(y, warn=True)
     check_classes(y)
     return y
-
-
-def _cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
-    return functional.cross_entropy(outputs, y, reduction="none")

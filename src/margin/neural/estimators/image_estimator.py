@@ -13,7 +13,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Flag, Number, Optional, Text
+from margin.core.domains import Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
@@ -23,10 +23,12 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows
-from margin.neural.estimators.parameters import LEARNING_RATES
+from margin.neural.estimators.parameters import SEARCHED_RATES, RegularizedWeights, learning_rates
+from margin.neural.losses.network_loss import NetworkLoss
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.steps import Objective
+from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["ImageEstimator"]
 
@@ -35,7 +37,7 @@ SMALLEST_BATCH, LARGEST_BATCH = 8, 128
 BYTE = 255.0
 
 
-class ImageEstimator(ImageParameters, NeuralEstimator):
+class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
     """A network for images with the face of an estimator.
 
     A subclass says what the network is (:meth:`_described`, :meth:`_body`), what its outputs are and what its loss is.
@@ -54,9 +56,9 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
     batch_size: int | str = default(
         "auto", "Images per update; 'auto': 8 to 128, such that an epoch has at least 20 updates."
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "cosine",
-        Choice(*LEARNING_RATES, search=False),
+        learning_rates(*SEARCHED_RATES, search=False),
         "Schedule of the learning rate, which starts at learning_rate_init; all but 'constant', 'invscaling' and "
         "'adaptive' fall over max_iter epochs.",
     )
@@ -143,10 +145,10 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
         if self._goes_on():  # the weights belong to the scaling they were learned with
             before, after = _weighted_parts(self.network_), _weighted_parts(network)
             if before != after:
-                changed = next(name for name in after if before[name] != after[name])
+                changed = next(name for name in {**before, **after} if before.get(name) != after.get(name))
                 raise ValueError(
                     f"{type(self).__name__}: warm_start must go on with the network of the last fit, whose {changed} "
-                    f"is {before[changed]}; got {after[changed]}."
+                    f"is {before.get(changed)}; got {after.get(changed)}."
                 )
             center, scale = self.network_["center"], self.network_["scale"]
         elif self.standardize:
@@ -158,14 +160,14 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
         self.network_ = network | {"center": center, "scale": scale}
         self.input_dtype_ = images.dtype.name
 
-    def _augmented(self, loss: Callable[[Tensor, Tensor], Tensor]) -> Objective:
+    def _augmented(self, loss: NetworkLoss) -> Objective:
         """``loss`` per row of the outputs and targets, on changed images while the network learns."""
         change = Augmentation(self.augment) if self.augment else None
 
         def objective(module: Standardized, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
             X, y = batch
             if change is None or not module.training:
-                return {"loss": loss(module(X), y)}
+                return {"loss": loss(module(X), y, module.training)}
             changed = change(module.prepare(X), noise)
             outputs = module.body(changed.x)
             if changed.partner is None or changed.part is None:

@@ -20,26 +20,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.domains import Flag, Integer, Named, Number, Optional
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, COMPETING, USUAL, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import LAYER_SIZES, InitialWeights, RegularizedWeights, layer_sizes, solvers
 from margin.neural.generators import Seeds
 from margin.neural.nets.mlp import MLP
+from margin.neural.normalization.normalizations import NORMALIZATIONS, ROW_NORMS, Normalization
+from margin.neural.parts import chosen, described
 from margin.neural.scaling import Scaling
 from margin.neural.training import Plan, RowBatches, Rows, SparseRows, Step, TensorRows, Training
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.noise import with_input_noise, with_weight_noise
-from margin.neural.training.optimizers import OPTIMIZERS
+from margin.neural.training.schedules import InverseScaling
 from margin.neural.training.steps import Objective
 from margin.neural.weights import build, load_weights
+from margin.optimize.rate_schedules import Constant
+from margin.optimize.rules import Rule
 
 __all__ = ["MLPEstimator", "has_first_order_solver", "weighted_rows"]
 
 FLOATS = [np.float64, np.float32]
+ALL_ACTIVATIONS = {**ACTIVATIONS, **COMPETING}
 
 
 def has_first_order_solver(model: MLPEstimator) -> bool:
@@ -49,19 +54,29 @@ def has_first_order_solver(model: MLPEstimator) -> bool:
     return True
 
 
-class MLPEstimator(NeuralEstimator):
+class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
     """A perceptron with the face of an estimator; a subclass says what its outputs and its loss are."""
 
     hidden_layer_sizes: Sequence[int] | int = parameter((100,), LAYER_SIZES, "Units of each hidden layer.")
-    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
+    activation: str | Activation = parameter(
+        "relu",
+        Named(Activation, ALL_ACTIVATIONS, searched=USUAL),
+        "Activation function of the hidden units, by name or an object like ELU(alpha=0.5).",
+    )
     _: KW_ONLY
-    solver: str = parameter(
+    solver: str | Rule = parameter(
         "adam",
-        Choice("adam", "sgd", "lbfgs", *(name for name in OPTIMIZERS if name not in {"adam", "sgd"})),
-        "Optimizer. 'lbfgs' works on all rows at once; 'muon' moves hidden matrices by their orthogonalized momentum.",
+        solvers("adam", "sgd", "lbfgs", "adamw", "muon"),
+        "Optimizer: a name, or a rule such as Adam(beta_1=0.8). 'lbfgs' works on all rows at once; 'muon' moves hidden "
+        "matrices by their orthogonalized momentum.",
     )
     dropout: float = parameter(
         0.0, Number(low=0, below=1, search=(0, 0.5)), "Probability that a hidden unit is left out of an update."
+    )
+    norm: str | Normalization | None = parameter(
+        None,
+        Optional(Named(Normalization, ROW_NORMS)),
+        "Normalization before every activation, by name or an object like GroupNormalization(groups=4); None: none.",
     )
     negative_slope: float = parameter(0.01, Number(low=0), "Slope of 'leaky_relu' for negative inputs.")
     input_noise: float = parameter(
@@ -130,21 +145,34 @@ class MLPEstimator(NeuralEstimator):
             warn_user(f"{type(self).__name__}: the loss still falls after {limit}.", ConvergenceWarning)
 
     def _network(self) -> nn.Module:
-        return MLP(**self.network_)
+        return MLP(**self.network_, initializer=self.initializer)
 
     def _describe(self, n_outputs: int) -> None:
         network = {
             "sizes": [self.n_features_in_, *layer_sizes(self.hidden_layer_sizes), n_outputs],
-            "activation": self.activation,
+            "activation": described(f"{type(self).__name__}: activation", self.activation, ALL_ACTIVATIONS),
             "dropout": float(self.dropout),
             "negative_slope": float(self.negative_slope),
         }
-        if self._goes_on() and network["sizes"] != self.network_["sizes"]:
+        if self.norm is not None:
+            network["norm"] = described(f"{type(self).__name__}: norm", self.norm, NORMALIZATIONS)
+        if self._goes_on():
+            self._check_same_layers(network)
+        self.network_ = network
+
+    def _check_same_layers(self, network: dict[str, Any]) -> None:
+        """A warm start goes on with the weights of the last fit, so what decides their shapes must be as it was."""
+        if network["sizes"] != self.network_["sizes"]:
             raise ValueError(
                 f"{type(self).__name__}: warm_start must go on with layers {self.network_['sizes']}; "
                 f"got {network['sizes']}."
             )
-        self.network_ = network
+        before, after = ((part.get("norm"), _pieces(part)) for part in (self.network_, network))
+        if before != after:
+            raise ValueError(
+                f"{type(self).__name__}: warm_start must go on with the norm and units of the last fit; "
+                f"got norm {self.norm!r} and activation {self.activation!r}."
+            )
 
     def _scale_inputs(self, X: Any, weight: np.ndarray) -> None:
         if self._goes_on():  # the weights belong to the scaling they were learned with
@@ -163,7 +191,7 @@ class MLPEstimator(NeuralEstimator):
 
     def _pass(self, X: Any, target: np.ndarray, objective: Objective, weight: np.ndarray | None = None) -> None:
         """One pass over the rows with the weights and optimizer slots of the last one."""
-        if self.early_stopping or self.learning_rate not in {"constant", "invscaling"}:
+        if self.early_stopping or not isinstance(self._rate_schedule(), Constant | InverseScaling):
             raise ValueError(
                 f"{type(self).__name__}: partial_fit needs learning_rate 'constant' or 'invscaling' and no "
                 f"early_stopping; got {self.learning_rate!r}, {self.early_stopping}."
@@ -209,6 +237,11 @@ class MLPEstimator(NeuralEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _pieces(network: dict[str, Any]) -> int:
+    """How many inputs a hidden unit has."""
+    return chosen("activation", network["activation"], ALL_ACTIVATIONS).pieces
 
 
 def weighted_rows(owner: Any, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, ...]:

@@ -28,20 +28,15 @@ from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
+from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.nets.mlp import MLP, TwoClassMLP
-from margin.neural.training.objectives import (
-    accuracy,
-    binary_cross_entropy,
-    cross_entropy,
-    smoothed_cross_entropy,
-    subset_accuracy,
-)
+from margin.neural.training.objectives import Supervised, accuracy, subset_accuracy
 from margin.neural.training.steps import Objective
 
 __all__ = ["MLPClassifier"]
 
 
-class MLPClassifier(ClassifierMixin, MLPEstimator):
+class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
     """Multi-layer perceptron for classes.
 
     Inputs are standardized on the training rows (``standardize``) because one learning rate then suits columns of any
@@ -65,7 +60,9 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         "Weights of the classes, multiplied into those of the rows; 'balanced': all count alike.",
     )
     label_smoothing: float = parameter(
-        0.0, Number(low=0, below=1), "Fraction of a row's target that is spread evenly over all classes."
+        0.0,
+        Number(low=0, below=1),
+        "Fraction of a row's target that loss 'cross_entropy' spreads evenly over all classes.",
     )
 
     classes_: np.ndarray = attribute("The classes, or the numbers of the labels.")
@@ -162,9 +159,7 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         return self.classes_[outputs.argmax(axis=1)]
 
     def _objective(self, codes: np.ndarray) -> Objective:
-        if codes.ndim == 2:
-            return binary_cross_entropy
-        return smoothed_cross_entropy(self.label_smoothing) if self.label_smoothing else cross_entropy
+        return Supervised(self._class_loss(), several=codes.ndim == 2)
 
     def _class_weighted(self, X: Any, codes: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
         """Rows with the weights of their classes, those of weight 0 dropped."""
@@ -196,7 +191,7 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
 
     def _network(self) -> MLP:
         one_for_two = len(self.classes_) == 2 and self.network_["sizes"][-1] == 1
-        return (TwoClassMLP if one_for_two else MLP)(**self.network_)
+        return (TwoClassMLP if one_for_two else MLP)(**self.network_, initializer=self.initializer)
 
     def _target(self, codes: np.ndarray, dtype: Any) -> np.ndarray:
         return codes if codes.ndim == 1 else codes.astype(dtype)

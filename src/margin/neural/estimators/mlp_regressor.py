@@ -1,4 +1,4 @@
-r"""Multi-layer perceptron for numbers: half the squared error, or half the Poisson deviance of counts.
+r"""Multi-layer perceptron for numbers: half the squared error, half the Poisson deviance of counts, or another loss.
 
 .. math:: \ell(y, f) = \tfrac12\,\overline{(y - f)^2}, \qquad\text{or}\qquad
           \ell(y, f) = \sum_j y_j \log\frac{y_j}{\lambda_j} - y_j + \lambda_j \quad\text{with } \lambda_j = e^{f_j}
@@ -7,7 +7,7 @@ r"""Multi-layer perceptron for numbers: half the squared error, or half the Pois
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,25 +16,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
-from margin.core.domains import Choice
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
+from margin.neural.estimators.parameters import LossOfTargets
 from margin.neural.scaling import Scaling
-from margin.neural.training.objectives import (
-    explained_variance,
-    explained_variance_of_rates,
-    poisson_deviance,
-    squared_error,
-)
+from margin.neural.training.objectives import Supervised, explained_variance
 from margin.neural.training.steps import Objective
 
 __all__ = ["MLPRegressor"]
 
 
-class MLPRegressor(RegressorMixin, MLPEstimator):
+class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
     """Multi-layer perceptron for one or several numbers.
 
     With ``standardize`` the targets are standardized too, so that the loss, ``tol`` and the learning rate do not
@@ -47,15 +42,9 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
     True
     """
 
-    _: KW_ONLY
-    loss: str = parameter(
-        "squared_error", Choice("squared_error", "poisson"), "Half the squared error, or half the Poisson deviance."
-    )
-
     target_center_: np.ndarray = attribute("What is subtracted from every target.")
     target_scale_: np.ndarray = attribute("What every target is divided by.")
     single_target_: bool = attribute("Whether fit saw one target as a vector.")
-    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for 'poisson'.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -68,7 +57,7 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         Y = y.reshape(len(y), -1).astype(X.dtype)
         self._begin(X[train], Y[train], weight[train], single=y.ndim == 1)
         rows = self._rows(X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight)
-        score = explained_variance if self.loss == "squared_error" else explained_variance_of_rates
+        score = partial(explained_variance, prediction=self._target_loss().prediction)
         yield from self._train(self._objective(), rows, train, valid, seed=seed, state=state, score=score)
 
     @available_if(has_first_order_solver)
@@ -89,16 +78,13 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = self._outputs(X)
-        if self.out_activation_ == "exp":
-            Y = np.exp(outputs)
-        else:
-            Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
+        outputs = self._linked(self._outputs(X), len(self.target_center_))
+        Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         Y = Y.astype(outputs.dtype, copy=False)  # float32 rows have float32 answers
         return Y[:, 0] if self.single_target_ else Y
 
     def _in_units(self, outputs: Tensor) -> Tensor:
-        return outputs.exp() if self.out_activation_ == "exp" else super()._in_units(outputs)
+        return super()._in_units(self._linked(outputs, len(self.target_center_)))
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         y = numeric_target(self, y)
@@ -107,24 +93,20 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         )
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        if self.loss == "poisson" and (y.min() < 0 or not y.any()):
-            raise ValueError(
-                "MLPRegressor: y must have no negative number and one above 0 with loss 'poisson'; "
-                f"got a smallest of {y.min()} and a sum of {y.sum()}."
-            )
+        self._target_loss(y)
         return X, y
 
     def _objective(self) -> Objective:
-        return squared_error if self.loss == "squared_error" else poisson_deviance
+        return Supervised(self._target_loss())
 
     def _begin(self, X: Any, Y: np.ndarray, weight: np.ndarray, *, single: bool) -> None:
         going_on = self._goes_on()
         self._scale_inputs(X, weight)
-        self._describe(n_outputs=Y.shape[1])
-        counts = self.loss == "poisson"
-        self.single_target_, self.out_activation_ = single, "exp" if counts else "identity"
+        loss = self._target_loss()
+        self._describe(n_outputs=loss.outputs_per_target * Y.shape[1])
+        self.single_target_ = single
         if not going_on:
-            targets = Scaling.of(Y, weight) if self.standardize and not counts else Scaling.none(Y.shape[1])
+            targets = Scaling.of(Y, weight) if self.standardize and not loss.of_counts else Scaling.none(Y.shape[1])
             self.target_center_, self.target_scale_ = targets
 
     def __sklearn_tags__(self) -> Any:

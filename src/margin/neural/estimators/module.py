@@ -27,6 +27,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.module_domains import ModuleOrFactory
+from margin.neural.estimators.parameters import RegularizedWeights
 from margin.neural.nets.mlp import MLP
 from margin.neural.stored import DEFAULT_WIDTH
 from margin.neural.training import TensorRows
@@ -39,7 +40,7 @@ __all__ = ["ModuleEstimator"]
 FILLED_IN = ("n_features", "n_outputs")  # arguments of a module that the fit knows
 
 
-class ModuleEstimator(NeuralEstimator):
+class ModuleEstimator(RegularizedWeights, NeuralEstimator):
     """What both share: building the user's module, its loss, its rows, and its weights in a file."""
 
     module: Any = parameter(
@@ -55,7 +56,7 @@ class ModuleEstimator(NeuralEstimator):
     criterion: Callable[[Tensor, Tensor], Tensor] | None = parameter(
         None,
         Optional(Function("outputs and targets")),
-        "Loss of outputs and targets, per row or as a mean; None: cross-entropy or half the squared error.",
+        "A function of your own, of outputs and targets, per row or as a mean; None: what loss says.",
     )
     dtype: str = parameter(
         "float32", Choice("float32", "float64", "int64"), "Type of the inputs, and of the weights; 'int64' for tokens."
@@ -146,15 +147,16 @@ class ModuleEstimator(NeuralEstimator):
     def _rows(self, X: np.ndarray, target: np.ndarray, weight: np.ndarray) -> TensorRows:
         return TensorRows.of(np.asarray(X, dtype=self.dtype), target, weight=weight)
 
-    def _objective(self, default: Callable[[Tensor, Tensor], Tensor], weighted: bool) -> Objective:
-        criterion: Any = default if self.criterion is None else self.criterion
+    def _objective(self, default: Callable[[Tensor, Tensor, bool], Tensor], weighted: bool) -> Objective:
+        """The user's criterion, or ``default`` of outputs, targets and whether the network trains."""
+        criterion: Any = self.criterion
         if inspect.isclass(criterion):
             criterion = criterion()
         owner = type(self).__name__
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             X, y = batch
-            loss = criterion(module(X), y)
+            loss = default(module(X), y, module.training) if criterion is None else criterion(module(X), y)
             if weighted and loss.ndim == 0:
                 raise ValueError(f"{owner}: criterion must give a loss per row where rows have weights; got a scalar.")
             return {"loss": loss}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from torch import Tensor
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
@@ -16,12 +16,14 @@ from margin.core.records import Record
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
+from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.training.objectives import accuracy
 
 __all__ = ["NeuralClassifier"]
 
 
-class NeuralClassifier(ClassifierMixin, ModuleEstimator):
+class NeuralClassifier(ClassifierMixin, LossOfClasses, ModuleEstimator):
     """Any network that gives one score per class, with records, exact resume, early stopping and probabilities.
 
     ``margin.save`` refuses a model around a class of the user's, because a file of ours names no code:
@@ -55,15 +57,15 @@ class NeuralClassifier(ClassifierMixin, ModuleEstimator):
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.classes_, codes = encode_classes(y)
         self.network_ = {"n_features": self.n_features_in_, "n_outputs": len(self.classes_)}
-        yield from self._learn(X, codes, weight, self._cross_entropy, codes, accuracy, state)
+        yield from self._learn(X, codes, weight, partial(self._losses, self._class_loss()), codes, accuracy, state)
 
-    def _cross_entropy(self, outputs: Tensor, y: Tensor) -> Tensor:
+    def _losses(self, loss: ClassLoss, outputs: Tensor, y: Tensor, training: bool) -> Tensor:
         if outputs.ndim != 2 or outputs.shape[1] != len(self.classes_):
             raise ValueError(
                 f"NeuralClassifier: module must give {len(self.classes_)} scores per row, one per class; "
                 f"it gave an output of shape {tuple(outputs.shape)} for {len(y)} rows."
             )
-        return functional.cross_entropy(outputs, y, reduction="none")
+        return loss(outputs, y, training)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""

@@ -14,12 +14,13 @@ from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
+from margin.neural.estimators.parameters import LossOfTargets
 from margin.neural.training.objectives import explained_variance
 
 __all__ = ["NeuralRegressor"]
 
 
-class NeuralRegressor(RegressorMixin, ModuleEstimator):
+class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
     """Any network that gives one number per target, with records, exact resume and early stopping.
 
     ``margin.save`` refuses a model around a class of the user's, because a file of ours names no code:
@@ -32,9 +33,13 @@ class NeuralRegressor(RegressorMixin, ModuleEstimator):
     >>> model = NeuralRegressor(net, learning_rate_init=0.02, batch_size=10, max_iter=60, random_state=0)
     >>> model.fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9
     True
+    >>> from margin.neural.losses import Huber
+    >>> model.set_params(loss=Huber(delta=2.0)).fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9
+    True
     """
 
     single_target_: bool = attribute("Whether fit saw one target as a vector.")
+    n_targets_: int = attribute("Number of targets.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -45,31 +50,38 @@ class NeuralRegressor(RegressorMixin, ModuleEstimator):
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.single_target_ = y.ndim == 1
         target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")
-        self.network_ = {"n_features": self.n_features_in_, "n_outputs": target.shape[1]}
-        yield from self._learn(X, target, weight, _half_squared_error, None, _explained_variance, state)
+        loss = self._target_loss(target)
+        n_outputs = loss.outputs_per_target * target.shape[1]
+        self.network_ = {"n_features": self.n_features_in_, "n_outputs": n_outputs}
+        self.n_targets_ = target.shape[1]
+
+        def of_rows(outputs: Tensor, Y: Tensor, training: bool) -> Tensor:
+            return loss(outputs.reshape(len(Y), -1), Y, training)  # one target may come as a vector or a column
+
+        def score(module: nn.Module, rows: Any) -> float:
+            flat = lambda X: module(X).reshape(len(X), -1)  # noqa: E731
+            return explained_variance(flat, rows, loss.prediction)  # type: ignore[arg-type]
+
+        yield from self._learn(X, target, weight, of_rows, None, score, state)
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._outputs(X)
+        outputs = outputs.reshape(len(outputs), -1)
+        outputs = self._linked(outputs, getattr(self, "n_targets_", outputs.shape[1]))
         return outputs.reshape(len(outputs)) if self.single_target_ else outputs
 
     def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"single_target": self.single_target_}
+        names = ("single_target", "n_targets", "out_activation")
+        return super()._facts() | {name: getattr(self, f"{name}_") for name in names}
 
     def _read_facts(self, facts: Mapping[str, Any]) -> None:
         super()._read_facts(facts)
         self.single_target_ = bool(facts["single_target"])
+        self.n_targets_ = int(facts.get("n_targets", self.network_["n_outputs"]))
+        self.out_activation_ = "exp" if facts.get("out_activation") == "exp" else "identity"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _half_squared_error(outputs: Tensor, Y: Tensor) -> Tensor:
-    """Per row, averaged over the targets; a network for one target may give a vector or a column."""
-    return 0.5 * (outputs.reshape(len(Y), -1) - Y).square().mean(dim=1)
-
-
-def _explained_variance(module: nn.Module, rows: Any) -> float:
-    return explained_variance(lambda X: module(X).reshape(len(X), -1), rows)  # type: ignore[arg-type]

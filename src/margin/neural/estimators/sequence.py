@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,16 +23,17 @@ from margin.core.targets import numeric_target
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.estimators.parameters import LossOfClasses, LossOfTargets, RegularizedWeights
 from margin.neural.nets.sequence import LAYERS, SequenceNetwork
 from margin.neural.scaling import Scaling
 from margin.neural.sequences import is_table, lengths_of, padded
 from margin.neural.training import TensorRows
-from margin.neural.training.objectives import accuracy, cross_entropy, explained_variance, squared_error
+from margin.neural.training.objectives import Supervised, accuracy, explained_variance
 
 __all__ = ["SequenceClassifier", "SequenceRegressor"]
 
 
-class SequenceEstimator(NeuralEstimator):
+class SequenceEstimator(RegularizedWeights, NeuralEstimator):
     """What both share: series in any form, scaling per channel, the network."""
 
     takes_series = True  # X may have three axes: series, steps, channels
@@ -148,7 +150,7 @@ class SequenceEstimator(NeuralEstimator):
         return self._evaluate(module, self._scaled(self._series(X, reset=False)))
 
 
-class SequenceClassifier(ClassifierMixin, SequenceEstimator):
+class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
     """Recurrent network for the class of a series, read off the state after its last step.
 
     >>> rng = np.random.default_rng(0)
@@ -180,7 +182,8 @@ class SequenceClassifier(ClassifierMixin, SequenceEstimator):
         self._begin(series[train], weight[train], len(classes))
         self.classes_ = classes
         rows = TensorRows.of(self._scaled(series), codes, weight=weight)
-        yield from self._train(cross_entropy, rows, train, valid, seed=seed, state=state, score=accuracy)
+        objective = Supervised(self._class_loss())
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
@@ -196,7 +199,7 @@ class SequenceClassifier(ClassifierMixin, SequenceEstimator):
         return self.classes_[best]
 
 
-class SequenceRegressor(RegressorMixin, SequenceEstimator):
+class SequenceRegressor(RegressorMixin, LossOfTargets, SequenceEstimator):
     """Recurrent network for one or several numbers that belong to a series.
 
     >>> rng = np.random.default_rng(0)
@@ -226,21 +229,27 @@ class SequenceRegressor(RegressorMixin, SequenceEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(series), seed)
         going_on = self._goes_on()
-        self._begin(series[train], weight[train], Y.shape[1])
+        loss = self._target_loss(Y)
+        self._begin(series[train], weight[train], loss.outputs_per_target * Y.shape[1])
         self.single_target_ = y.ndim == 1
         if not going_on:
-            targets = Scaling.of(Y[train], weight[train]) if self.standardize else Scaling.none(Y.shape[1])
+            standardize = self.standardize and not loss.of_counts
+            targets = Scaling.of(Y[train], weight[train]) if standardize else Scaling.none(Y.shape[1])
             self.target_center_, self.target_scale_ = targets
         rows = TensorRows.of(
             self._scaled(series), Scaling(self.target_center_, self.target_scale_).apply(Y), weight=weight
         )
-        yield from self._train(squared_error, rows, train, valid, seed=seed, state=state, score=explained_variance)
+        score = partial(explained_variance, prediction=loss.prediction)
+        yield from self._train(Supervised(loss), rows, train, valid, seed=seed, state=state, score=score)
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = self._outputs(X)
+        outputs = self._linked(self._outputs(X), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
+
+    def _in_units(self, outputs: Tensor) -> Tensor:
+        return super()._in_units(self._linked(outputs, len(self.target_center_)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

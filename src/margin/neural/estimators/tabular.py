@@ -22,18 +22,20 @@ from torch import Tensor, nn
 from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
-from margin.neural.activations import ACTIVATIONS
+from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, RegularizedWeights, layer_sizes, learning_rates
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
+from margin.neural.parts import described
 from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.training import TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
 from margin.neural.training.rows import Rows
-from margin.neural.training.schedules import SCHEDULES
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 
 __all__ = ["TabularNetEstimator"]
 
@@ -41,7 +43,7 @@ __all__ = ["TabularNetEstimator"]
 RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
 
 
-class TabularNetEstimator(NeuralEstimator):
+class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
     """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
 
     n_networks: int = parameter(
@@ -49,8 +51,10 @@ class TabularNetEstimator(NeuralEstimator):
     )
     _: KW_ONLY
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
-    activation: str = parameter("silu", Choice(*ACTIVATIONS), "Activation function of the hidden units.")
-    solver: str = default("adam", "Optimizer.")
+    activation: str | Activation = parameter(
+        "silu", ACTIVATION, "Activation function of the hidden units, by name or an object like ELU(alpha=0.5)."
+    )
+    solver: str | Rule = default("adam", "Optimizer.")
     alpha: float = parameter(
         0.0, Number(low=0, search=(1e-5, 1.0), log=True), "Strength of the L2 penalty on the weights."
     )
@@ -59,9 +63,9 @@ class TabularNetEstimator(NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(16, 512), log=True)),
         "Rows per update; 'auto' is a tenth of the rows, at least 16 and at most 256.",
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "linear",
-        Choice(*(name for name in SCHEDULES if name != "adaptive")),
+        learning_rates("constant", "cosine", "linear", "step", "exponential", "one_cycle"),
         "How the learning rate falls over max_iter.",
     )
     learning_rate_init: float = parameter(
@@ -118,7 +122,7 @@ class TabularNetEstimator(NeuralEstimator):
         network = {
             "n_networks": int(self.n_networks),
             "sizes": sizes,
-            "activation": self.activation,
+            "activation": described(f"{type(self).__name__}: activation", self.activation, ACTIVATIONS),
             "zero_output": zero_output,
         }
         if self._goes_on() and network != self.network_:

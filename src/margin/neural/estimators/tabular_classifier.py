@@ -12,20 +12,22 @@ import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
-from torch.nn import functional
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.calibration import best_temperature
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
-from margin.neural.estimators.tabular import TabularNetEstimator
+from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
+from margin.neural.losses.network_loss import ClassLoss
 
 __all__ = ["TabularNetClassifier"]
 
 
-class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
+class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
     r"""The average of a few small networks, made for tables: the choice where ``MLPClassifier`` needs tuning.
 
     Columns are scaled by quartiles and drawn in smoothly, targets are smoothed, every network holds out a part of the
@@ -43,7 +45,9 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
 
     _: KW_ONLY
     label_smoothing: float = parameter(
-        0.1, Number(low=0, below=1), "Fraction of a row's target that is spread evenly over all classes."
+        0.1,
+        Number(low=0, below=1),
+        "Fraction of a row's target that loss 'cross_entropy' spreads evenly over all classes.",
     )
 
     classes_: np.ndarray = attribute("The classes.")
@@ -66,7 +70,7 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
             )
         self.classes_, self.temperature_ = classes, 1.0
         yield from self._learn(
-            X, codes, weight, self._losses, _accuracy,
+            X, codes, weight, _of_networks(self._class_loss()), _accuracy,
             n_outputs=len(classes), zero_output=False, seed=self._seed(state), labels=codes, state=state,
         )  # fmt: skip
 
@@ -76,7 +80,7 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         log_members, temperature = math.log(self.network_["n_networks"]), self.temperature_
         return self._averaged(
-            X, lambda outputs: (outputs / temperature).log_softmax(dim=2).logsumexp(dim=0) - log_members
+            X, lambda outputs: fused_logsumexp(fused_log_softmax(outputs / temperature, dim=2), dim=0) - log_members
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -93,14 +97,16 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         # The mean over several networks is less sure than each of them: only what smoothing left too unsure is mended.
         self.temperature_ = temperature if self.n_networks == 1 else min(temperature, 1.0)
 
-    def _losses(self, outputs: Tensor, target: Tensor, training: bool) -> Tensor:
-        smoothing = self.label_smoothing if training else 0.0
+
+def _of_networks(loss: ClassLoss) -> RowLoss:
+    """The loss of every row by every network, from scores (networks, rows, classes) and codes (rows,)."""
+
+    def losses(outputs: Tensor, target: Tensor, training: bool) -> Tensor:
         n_networks, n_rows, n_classes = outputs.shape
         repeated = target.expand(n_networks, n_rows).reshape(-1)
-        losses = functional.cross_entropy(
-            outputs.reshape(-1, n_classes), repeated, reduction="none", label_smoothing=smoothing
-        )
-        return losses.view(n_networks, n_rows).T
+        return loss(outputs.reshape(-1, n_classes), repeated, training).view(n_networks, n_rows).T
+
+    return losses
 
 
 def _accuracy(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:

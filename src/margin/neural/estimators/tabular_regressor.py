@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,19 @@ from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
-from margin.neural.estimators.tabular import TabularNetEstimator
+from margin.neural.estimators.parameters import LossOfTargets
+from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
+from margin.neural.losses.network_loss import TargetLoss
 from margin.neural.scaling import Scaling
 
 __all__ = ["TabularNetRegressor"]
 
 
-class TabularNetRegressor(RegressorMixin, TabularNetEstimator):
+class TabularNetRegressor(RegressorMixin, LossOfTargets, TabularNetEstimator):
     r"""The average of a few small networks, made for tables: the choice where ``MLPRegressor`` needs tuning.
 
     Columns are scaled by quartiles and drawn in smoothly, targets standardized, every network holds out a part of the
-    rows, and the best epoch for those is kept. The loss is half the squared error.
+    rows, and the best epoch for those is kept.
 
     Examples
     --------
@@ -49,22 +51,32 @@ class TabularNetRegressor(RegressorMixin, TabularNetEstimator):
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         Y = y.reshape(len(y), -1).astype(X.dtype)
         self.single_target_ = y.ndim == 1
+        loss = self._target_loss(Y)
         if not self._goes_on():
-            self.target_center_, self.target_scale_ = Scaling.of(Y, weight)
+            targets = Scaling.none(Y.shape[1]) if loss.of_counts else Scaling.of(Y, weight)
+            self.target_center_, self.target_scale_ = targets
         target = Scaling(self.target_center_, self.target_scale_).apply(Y)
         yield from self._learn(
-            X, target, weight, _half_squares, _explained,
-            n_outputs=Y.shape[1], zero_output=True, seed=self._seed(state), labels=None, state=state,
+            X, target, weight, _of_networks(loss), _explained_by(loss),
+            n_outputs=loss.outputs_per_target * Y.shape[1], zero_output=True,
+            seed=self._seed(state), labels=None, state=state,
         )  # fmt: skip
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, the mean over the networks; one column each if there were several in the fit."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
-        Y = Scaling(self.target_center_, self.target_scale_).undo(
-            self._averaged(X, lambda outputs: outputs.mean(dim=0))
-        )
+        Y = self._averaged(X, lambda outputs: self._predictions(outputs).mean(dim=0))
+        Y = Scaling(self.target_center_, self.target_scale_).undo(Y)
         return Y[:, 0] if self.single_target_ else Y
+
+    def _predictions(self, outputs: Tensor) -> Tensor:
+        """Outputs of the networks as (scaled) targets."""
+        predictions: Tensor = self._linked(outputs, len(self.target_center_))
+        return predictions
+
+    def _in_units(self, outputs: Tensor) -> Tensor:
+        return super()._in_units(self._predictions(outputs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -72,8 +84,17 @@ class TabularNetRegressor(RegressorMixin, TabularNetEstimator):
         return tags
 
 
-def _half_squares(outputs: Tensor, target: Tensor, _training: bool) -> Tensor:
-    return 0.5 * (outputs - target).square().mean(dim=2).T
+def _of_networks(loss: TargetLoss) -> RowLoss:
+    """The loss of every row by every network, from outputs (networks, rows, columns) and targets (rows, columns)."""
+
+    def losses(outputs: Tensor, target: Tensor, training: bool) -> Tensor:
+        return loss(outputs, target.expand(len(outputs), *target.shape), training).T
+
+    return losses
+
+
+def _explained_by(loss: TargetLoss) -> Callable[[Tensor, Tensor, Tensor], float]:
+    return lambda outputs, targets, weights: _explained(loss.prediction(outputs), targets, weights)
 
 
 def _explained(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:

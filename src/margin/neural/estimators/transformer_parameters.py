@@ -10,6 +10,8 @@ from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Opti
 from margin.core.parameters import Declared, default, parameter, parameters_of
 from margin.neural.attention.config import ACTIVATION_NAMES, NORMS, TransformerConfig
 from margin.neural.estimators.parameters import TrainingParameters
+from margin.optimize.rate_schedules import RateSchedule
+from margin.optimize.rules import Rule
 
 __all__ = ["BlockParameters", "TransformerTraining"]
 
@@ -51,13 +53,13 @@ class TransformerTraining(TrainingParameters):
     """AdamW with warmup, a falling rate and clipped gradients, as transformers are trained."""
 
     _: KW_ONLY
-    solver: str = default("adamw", "Optimizer; 'muon' moves hidden matrices and AdamW the rest.")
+    solver: str | Rule = default("adamw", "Optimizer; 'muon' moves hidden matrices and AdamW the rest.")
     alpha: float = parameter(
         0.1,
         Number(low=0, search=(1e-3, 0.3), log=True),
         "Weight decay of 'adamw' and 'muon'; L2 penalty of the others.",
     )
-    learning_rate: str = default("cosine")
+    learning_rate: str | RateSchedule = default("cosine")
     learning_rate_init: float = parameter(
         0.004, Number(above=0, search=(3e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )

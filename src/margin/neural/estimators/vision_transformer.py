@@ -13,6 +13,7 @@ from margin.neural.attention.config import TransformerConfig
 from margin.neural.estimators.image_classifier import ImageClassifier
 from margin.neural.estimators.transformer_parameters import BlockParameters
 from margin.neural.nets.vision_transformer import ViT
+from margin.optimize.rules import Rule
 
 __all__ = ["VisionTransformer"]
 
@@ -37,7 +38,7 @@ class VisionTransformer(BlockParameters, ImageClassifier):
     _: KW_ONLY
     d_model: int = parameter(64, Integer(low=1, search=(32, 256), log=True), "Width of a token's vector.")
     activation: str = default("gelu")
-    solver: str = default("adamw", "Optimizer; 'muon' moves hidden matrices and AdamW the rest.")
+    solver: str | Rule = default("adamw", "Optimizer; 'muon' moves hidden matrices and AdamW the rest.")
     alpha: float = parameter(
         0.05, Number(low=0, search=(1e-3, 0.3), log=True), "Weight decay of 'adamw' and 'muon'; L2 penalty of others."
     )

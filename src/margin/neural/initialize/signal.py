@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 
 from margin.neural.initialize.schemes import normal_
+from margin.neural.normalization.functions import standardize
 
 __all__ = ["Signal", "signal_through_depth"]
-
-EPS = 1e-5  # of the normalization, torch's
 
 
 class Signal(NamedTuple):
@@ -49,13 +48,9 @@ def signal_through_depth(
     f = [x.clone().requires_grad_()]
     for _ in range(depth):
         omega = normal_(torch.empty(width, width, dtype=x.dtype), sigma2, generator=generator)
-        h = _standardized(f[-1]) if batch_norm else f[-1]
+        h = standardize(f[-1], [0]) if batch_norm else f[-1]
         branch = activation(h) @ omega.T
         f.append(scale * (f[-1] + branch) if residual else branch)
     direction = torch.randn(f[-1].shape, generator=generator, dtype=x.dtype)
     gradients = torch.autograd.grad((f[-1] * direction).sum(), f)
     return Signal(*(torch.stack([layer.detach().var() for layer in layers]) for layers in (f, gradients)))
-
-
-def _standardized(h: Tensor) -> Tensor:
-    return (h - h.mean(dim=0)) / torch.sqrt(h.var(dim=0, correction=0) + EPS)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from margin.neural.activations.layers import activation_layer
+from margin.neural.activations.table import activation_layer
 
 __all__ = ["Dense", "DenseGradients", "collapse_linear", "dense", "dense_backward"]
 

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from margin.neural.activations.functions import identity
-from margin.neural.activations.softmax import log_softmax
 from margin.neural.losses.binary import bce_with_logits
+from margin.neural.losses.classes import cross_entropy
 
 __all__ = ["FAMILIES", "LikelihoodFamily", "register_family"]
 
@@ -52,7 +52,7 @@ def _bernoulli(theta: Tensor, y: Tensor) -> Tensor:
 
 def _categorical(theta: Tensor, y: Tensor) -> Tensor:
     """theta (..., K): logits; y: labels."""
-    return log_softmax(theta).gather(-1, y.unsqueeze(-1)).squeeze(-1)
+    return -cross_entropy(theta.reshape(-1, theta.shape[-1]), y.reshape(-1), reduction="none").reshape(y.shape)
 
 
 def _positive_second(raw: Tensor) -> Tensor:

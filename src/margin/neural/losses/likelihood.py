@@ -12,6 +12,7 @@ from torch import Tensor
 
 from margin.neural.losses.families import FAMILIES, LikelihoodFamily
 from margin.neural.losses.reduction import reduce, same_shape
+from margin.neural.losses.regression import squared_error
 
 __all__ = ["NegativeLogLikelihood", "SumOfLosses", "build_loss", "gaussian_nll", "sum_of"]
 
@@ -67,7 +68,7 @@ def gaussian_nll(input: Tensor, target: Tensor, sigma: float = 1.0, reduction: s
         How the values of the entries are put together.
     """
     same_shape("gaussian_nll", input, target)
-    values = 0.5 * math.log(2 * math.pi * sigma**2) + (input - target).square() / (2 * sigma**2)
+    values = 0.5 * math.log(2 * math.pi * sigma**2) + squared_error(input, target) / (2 * sigma**2)
     return reduce("gaussian_nll", values, reduction)
 
 

@@ -2,11 +2,12 @@ r"""Losses that are 0 once a margin is kept."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from margin.neural.losses.reduction import reduce, same_shape
 
-__all__ = ["hinge_loss", "soft_margin_objective", "triplet_loss"]
+__all__ = ["hinge_loss", "multiclass_hinge_loss", "soft_margin_objective", "triplet_loss"]
 
 
 def hinge_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -23,12 +24,43 @@ def hinge_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor
 
     Examples
     --------
-    >>> import torch
     >>> hinge_loss(torch.tensor([2.0, 0.5, -2.0]), torch.ones(3), reduction="none")
     tensor([0.0000, 0.5000, 3.0000])
     """
     same_shape("hinge_loss", input, target)
     return reduce("hinge_loss", (1 - target * input).relu(), reduction)
+
+
+def multiclass_hinge_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
+    r""":math:`\max(0, m - (f_y - \max_{k \ne y} f_k))` for scores f of shape (n, classes): 0 once the class leads by m.
+
+    For two classes and :math:`m = 1` it is the :func:`hinge_loss` of the difference of their scores.
+
+    Parameters
+    ----------
+    input : Tensor of shape (n, classes)
+        Scores.
+    target : Tensor of shape (n,)
+        Labels from 0 to classes - 1.
+    margin : float
+        The lead m.
+    reduction : {"mean", "sum", "none"}
+        How the values of the rows are put together.
+
+    Examples
+    --------
+    >>> multiclass_hinge_loss(torch.tensor([[3.0, 1.0, 2.5], [0.0, 2.0, 5.0]]), torch.tensor([0, 2]), reduction="none")
+    tensor([0.5000, 0.0000])
+    """
+    if input.ndim != 2 or input.shape[1] < 2 or target.shape != input.shape[:1]:
+        raise ValueError(
+            "multiclass_hinge_loss: input must have shape (n, classes) and target (n,), with two classes or more; "
+            f"got {tuple(input.shape)} and {tuple(target.shape)}."
+        )
+    own = target[:, None]
+    others = input.scatter(1, own, -torch.inf).amax(dim=1)
+    lead = input.gather(1, own).squeeze(1) - others
+    return reduce("multiclass_hinge_loss", (margin - lead).relu(), reduction)
 
 
 def soft_margin_objective(w: Tensor, b: Tensor, X: Tensor, y: Tensor, penalty: float) -> Tensor:
@@ -71,7 +103,6 @@ def triplet_loss(
 
     Examples
     --------
-    >>> import torch
     >>> a, far = torch.zeros(1, 2), torch.full((1, 2), 3.0)
     >>> triplet_loss(a, a, far), triplet_loss(a, far, a)
     (tensor(0.), tensor(19.))

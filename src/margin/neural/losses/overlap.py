@@ -6,7 +6,7 @@ from torch import Tensor
 
 from margin.neural.losses.reduction import same_shape
 
-__all__ = ["dice_loss"]
+__all__ = ["dice_loss", "soft_dice"]
 
 
 def dice_loss(input: Tensor, target: Tensor, eps: float = 1e-7) -> Tensor:
@@ -32,3 +32,24 @@ def dice_loss(input: Tensor, target: Tensor, eps: float = 1e-7) -> Tensor:
     """
     same_shape("dice_loss", input, target)
     return -2 * (input * target).sum() / (input.square().sum() + target.square().sum() + eps)
+
+
+def soft_dice(input: Tensor, target: Tensor, smoothing: float = 1.0) -> Tensor:
+    r""":math:`\frac{2\sum v v' + s}{\sum v + \sum v' + s}` of every mask (N, classes, ...): (N, classes).
+
+    On binary masks, whose squares are themselves, minus the :func:`dice_loss` for s = 0; with s = 1 a class that is
+    absent from both masks counts as found.
+
+    Parameters
+    ----------
+    input : Tensor of shape (N, classes, ...)
+        Masks with values in [0, 1].
+    target : Tensor of the shape of ``input``
+        The other masks.
+    smoothing : float
+        s, added to both sides of the fraction.
+    """
+    same_shape("soft_dice", input, target)
+    axes = tuple(range(2, input.ndim))
+    shared = (input * target).sum(dim=axes)
+    return (2 * shared + smoothing) / (input.sum(dim=axes) + target.sum(dim=axes) + smoothing)

@@ -1,12 +1,21 @@
-r"""Losses of real targets: squared and absolute errors."""
+r"""Losses of real targets: squared and absolute errors, what lies between them, and quantiles."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from margin.neural.losses.reduction import reduce, same_shape
 
-__all__ = ["half_squared_error", "l1_loss", "mse_loss", "squared_error", "sse"]
+__all__ = [
+    "half_squared_error",
+    "huber_loss",
+    "l1_loss",
+    "mse_loss",
+    "quantile_loss",
+    "squared_error",
+    "sse",
+]
 
 
 def squared_error(input: Tensor, target: Tensor, reduction: str = "none") -> Tensor:
@@ -50,7 +59,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     tensor(2.5000)
     """
     same_shape("mse_loss", input, target)
-    return reduce("mse_loss", (input - target).square(), reduction)
+    return reduce("mse_loss", squared_error(input, target), reduction)
 
 
 def sse(input: Tensor, target: Tensor) -> Tensor:
@@ -99,3 +108,59 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """
     same_shape("l1_loss", input, target)
     return reduce("l1_loss", (input - target).abs(), reduction)
+
+
+def huber_loss(input: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "mean") -> Tensor:
+    r""":math:`\frac12 e^2` for :math:`|e| \le \delta` and :math:`\delta(|e| - \frac12\delta)` beyond, :math:`e = \hat y
+    - y`: squares near 0, absolute values far away, with a gradient of at most :math:`\delta`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Predictions.
+    target : Tensor of the shape of ``input``
+        Targets.
+    delta : float
+        Size of an error from which on it counts linearly, above 0.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+
+    Examples
+    --------
+    >>> import torch
+    >>> huber_loss(torch.tensor([0.5, 4.0]), torch.zeros(2), delta=2.0, reduction="none")
+    tensor([0.1250, 6.0000])
+    """
+    same_shape("huber_loss", input, target)
+    if not delta > 0:
+        raise ValueError(f"huber_loss: delta must be above 0; got {delta!r}.")
+    size = (input - target).abs()
+    near = size.clamp(max=delta)  # beyond it the square's share of the gradient is 0
+    return reduce("huber_loss", near * (size - 0.5 * near), reduction)
+
+
+def quantile_loss(input: Tensor, target: Tensor, quantile: float = 0.5, reduction: str = "mean") -> Tensor:
+    r""":math:`\max(q e, (q - 1) e)` with :math:`e = y - \hat y`: the constant that minimizes it is the q-quantile.
+
+    Parameters
+    ----------
+    input : Tensor
+        Predictions.
+    target : Tensor of the shape of ``input``
+        Targets.
+    quantile : float
+        q, between 0 and 1; at one half the loss is half the absolute error.
+    reduction : {"mean", "sum", "none"}
+        How the values of the entries are put together.
+
+    Examples
+    --------
+    >>> import torch
+    >>> quantile_loss(torch.zeros(2), torch.tensor([1.0, -1.0]), quantile=0.9, reduction="none")
+    tensor([0.9000, 0.1000])
+    """
+    same_shape("quantile_loss", input, target)
+    if not 0 < quantile < 1:
+        raise ValueError(f"quantile_loss: quantile must be above 0 and below 1; got {quantile!r}.")
+    error = target - input
+    return reduce("quantile_loss", torch.maximum(quantile * error, (quantile - 1) * error), reduction)

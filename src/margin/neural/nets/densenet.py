@@ -6,12 +6,13 @@ r"""DenseNet (Huang et al. 2016): every layer of a block receives all feature ma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from margin.neural.activations import activation_layer
-from margin.neural.nets.image_parts import SMALL_IMAGE, BatchNorm2d, LayerChain, Shape, scaled
+from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, image_norm, scaled
 
 __all__ = ["DENSENET_BLOCKS", "DenseBlock", "DenseLayer", "densenet"]
 
@@ -24,11 +25,21 @@ COMPRESSION = 0.5  # fraction of the channels that a transition keeps
 class DenseLayer(nn.Module):
     """Norm, activation and convolution (with a ``bottleneck``, twice): ``growth`` new maps behind the old ones."""
 
-    def __init__(self, in_channels: int, growth: int, *, bottleneck: bool = True, activation: str = "relu"):
+    def __init__(
+        self, in_channels: int, growth: int, *, bottleneck: bool = True, activation: Any = "relu", norm: Any = None
+    ):
         super().__init__()
         inner = BOTTLENECK * growth if bottleneck else in_channels
-        first = [BatchNorm2d(in_channels), activation_layer(activation), nn.Conv2d(in_channels, inner, 1, bias=False)]
-        last = [BatchNorm2d(inner), activation_layer(activation), nn.Conv2d(inner, growth, 3, padding=1, bias=False)]
+        first = [
+            image_norm(norm, in_channels),
+            activation_layer(activation),
+            nn.Conv2d(in_channels, inner, 1, bias=False),
+        ]
+        last = [
+            image_norm(norm, inner),
+            activation_layer(activation),
+            nn.Conv2d(inner, growth, 3, padding=1, bias=False),
+        ]
         self.new = nn.Sequential(*(first if bottleneck else []), *last)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -43,10 +54,19 @@ class DenseBlock(nn.Sequential):
     """
 
     def __init__(
-        self, in_channels: int, growth: int, n_layers: int, *, bottleneck: bool = True, activation: str = "relu"
+        self,
+        in_channels: int,
+        growth: int,
+        n_layers: int,
+        *,
+        bottleneck: bool = True,
+        activation: Any = "relu",
+        norm: Any = None,
     ):
         channels = [in_channels + k * growth for k in range(n_layers)]
-        super().__init__(*(DenseLayer(c, growth, bottleneck=bottleneck, activation=activation) for c in channels))
+        super().__init__(
+            *(DenseLayer(c, growth, bottleneck=bottleneck, activation=activation, norm=norm) for c in channels)
+        )
         self.out_channels = in_channels + n_layers * growth
 
 
@@ -56,7 +76,9 @@ def densenet(
     shape: Shape = (3, 224, 224),
     n_outputs: int = 1000,
     *,
-    activation: str = "relu",
+    activation: Any = "relu",
+    norm: Any = None,
+    initializer: Any = None,
     bottleneck: bool = True,
     width: float = 1.0,
     dropout: float | None = None,
@@ -68,13 +90,13 @@ def densenet(
     7978856
     """
     growth = scaled(growth, width)
-    chain = LayerChain(shape, activation)
+    chain = LayerChain(shape, activation, norm, initializer)
     if min(shape[1:]) < SMALL_IMAGE:
         chain.conv(2 * growth, 3, padding=1, bias=False)
     else:
         chain.conv(2 * growth, 7, 2, padding=3, bias=False).norm().active().pool("max", 3, 2, padding=1)
     for k, n_layers in enumerate(blocks):
-        block = DenseBlock(chain.shape[0], growth, n_layers, bottleneck=bottleneck, activation=activation)
+        block = DenseBlock(chain.shape[0], growth, n_layers, bottleneck=bottleneck, activation=activation, norm=norm)
         chain.add(block, (block.out_channels, *chain.sides)).norm().active()
         if k < len(blocks) - 1:
             keep = COMPRESSION if bottleneck else 1.0

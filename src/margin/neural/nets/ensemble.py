@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from margin.neural.activations import activation_layer
+from margin.neural.initialize.moments import he_variance
 
 __all__ = ["MLPEnsemble"]
 
@@ -31,8 +32,9 @@ class MLPEnsemble(nn.Module):
             raise ValueError(
                 f"MLPEnsemble: needs at least one member and two sizes; got {n_members!r} and {list(sizes)!r}."
             )
-        self.weights = nn.ParameterList(torch.randn(n_members, a, b) * (2 / a) ** 0.5 for a, b in pairwise(sizes))
-        self.biases = nn.ParameterList((2 * torch.rand(n_members, 1, b) - 1) / a**0.5 for a, b in pairwise(sizes))
+        pairs = list(pairwise(sizes))
+        self.weights = nn.ParameterList(torch.randn(n_members, a, b) * he_variance(a, b) ** 0.5 for a, b in pairs)
+        self.biases = nn.ParameterList((2 * torch.rand(n_members, 1, b) - 1) / a**0.5 for a, b in pairs)
         self.activation = activation_layer(activation)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -8,27 +8,24 @@ size; at the paper's own size nothing is cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from margin.neural.activations import activation_layer
+from margin.neural.activations.table import ACTIVATIONS, activation_layer
 from margin.neural.convolution.layers import GlobalAvgPool, GlobalMaxPool
+from margin.neural.initialize.initializers import HeInitializer, XavierInitializer, draw_weights_
+from margin.neural.initialize.schemes import zeros_
 from margin.neural.layers.dropout import Dropout
+from margin.neural.normalization.normalizations import NORMALIZATIONS
+from margin.neural.parts import chosen
 
-__all__ = ["SMALL_IMAGE", "BatchNorm2d", "LayerChain", "Shape", "Standardized", "initialize_", "scaled"]
+__all__ = ["SMALL_IMAGE", "LayerChain", "Shape", "Standardized", "image_norm", "scaled"]
 
 Shape = tuple[int, int, int]  # channels, height, width
 POOLS = {"max": nn.MaxPool2d, "avg": nn.AvgPool2d}
 SMALL_IMAGE = 64  # below this side a network for large pictures leaves out its coarse first steps, as for CIFAR
-
-
-class BatchNorm2d(nn.BatchNorm2d):
-    """Torch's batch norm without its counter of batches, which decides nothing here."""
-
-    def __init__(self, num_features: int):
-        super().__init__(num_features)
-        self.num_batches_tracked = None
 
 
 class Standardized(nn.Module):
@@ -58,8 +55,9 @@ class LayerChain:
     ((400, 1, 1), 400)
     """
 
-    def __init__(self, shape: Shape, activation: str = "relu"):
+    def __init__(self, shape: Shape, activation: Any = "relu", norm: Any = None, initializer: Any = None):
         self.shape, self.activation = shape, activation
+        self.normalization, self.initializer = norm, initializer
         self.layers: list[nn.Module] = []
         self.flat = False
 
@@ -75,15 +73,19 @@ class LayerChain:
     def conv(
         self, channels: int, kernel: int, stride: int = 1, padding: int = 0, groups: int = 1, bias: bool = True
     ) -> LayerChain:
-        """A convolution; its kernel is cut to the padded image."""
+        """A convolution; its kernel is cut to the padded image. A network with a ``norm`` of its own choice has it
+        behind every convolution, also where the architecture has none; one without bias is followed by :meth:`norm`.
+        """
         if self.flat:
             raise ValueError("A convolution cannot stand behind a flattening, dense or global pooling layer.")
         size = tuple(min(kernel, n + 2 * padding) for n in self.sides)
         h, w = ((n + 2 * padding - k) // stride + 1 for n, k in zip(self.sides, size))
         c = self.shape[0]
-        self.layers.append(nn.Conv2d(c, channels, size, stride, padding, groups=groups, bias=bias))  # type: ignore[arg-type]
+        normed = bias and self.normalization is not None
+        layer = nn.Conv2d(c, channels, size, stride, padding, groups=groups, bias=bias and not normed)  # type: ignore[arg-type]
+        self.layers.append(layer)
         self.shape = (channels, h, w)
-        return self
+        return self.norm() if normed else self
 
     def pool(self, kind: str, window: int, stride: int | None = None, padding: int = 0) -> LayerChain:
         """Pooling, unless one pixel is left; its window is cut to the image."""
@@ -105,7 +107,7 @@ class LayerChain:
         return self
 
     def norm(self) -> LayerChain:
-        self.layers.append(BatchNorm2d(self.shape[0]))
+        self.layers.append(image_norm(self.normalization, self.shape[0]))
         return self
 
     def dropout(self, p: float) -> LayerChain:
@@ -137,7 +139,7 @@ class LayerChain:
 
     def network(self) -> nn.Sequential:
         net = nn.Sequential(*self.layers)
-        initialize_(net, self.activation)
+        _initialize_(net, self.activation, self.initializer)
         return net
 
 
@@ -150,14 +152,15 @@ def scaled(channels: int, width: float) -> int:
     return max(1, round(channels * width))
 
 
-def initialize_(network: nn.Module, activation: str) -> None:
+def image_norm(norm: Any, channels: int) -> nn.Module:
+    """The layer of a normalization by name or object; None is batch norm."""
+    return chosen("norm", "batch" if norm is None else norm, NORMALIZATIONS).of_images(channels)
+
+
+def _initialize_(network: nn.Module, activation: Any, initializer: Any) -> None:
     """He's normal weights for rectified units and Glorot's for others and for the last layer; biases 0."""
-    layers = [layer for layer in network.modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
-    for layer in layers:
-        rectified = activation not in ("sigmoid", "logistic", "tanh", "identity") and layer is not layers[-1]
-        if rectified:
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-        else:
-            nn.init.xavier_normal_(layer.weight)
-        if layer.bias is not None:
-            nn.init.zeros_(layer.bias)
+    rectified = chosen("activation", activation, ACTIVATIONS).rectifies
+    draw_weights_(network, initializer, HeInitializer() if rectified else XavierInitializer(), XavierInitializer())
+    for layer in network.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
+            zeros_(layer.bias)

@@ -41,7 +41,9 @@ def image_network(
     shape: Shape,
     n_outputs: int,
     *,
-    activation: str = "relu",
+    activation: Any = "relu",
+    norm: Any = None,
+    initializer: Any = None,
     pooling: str = "max",
     width: float = 1.0,
     dropout: float | None = None,
@@ -53,7 +55,9 @@ def image_network(
     >>> net(torch.zeros(2, 1, 28, 28)).shape
     torch.Size([2, 10])
     """
-    options: dict[str, Any] = {"activation": activation, "dropout": dropout}
+    options: dict[str, Any] = {
+        "activation": activation, "norm": norm, "initializer": initializer, "dropout": dropout,
+    }  # fmt: skip
     if not isinstance(architecture, str):
         return layer_list_network(architecture, shape, n_outputs, pooling=pooling, **options)
     if architecture in POOLING_NETWORKS:

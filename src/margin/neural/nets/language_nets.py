@@ -15,6 +15,7 @@ from margin.neural.nets.transformer import (
     TransformerStack,
     initialize_transformer,
 )
+from margin.neural.normalization.layers import LayerNorm
 from margin.neural.weights import count_parameters
 
 __all__ = [
@@ -123,10 +124,10 @@ class BERT(nn.Module):
         self.config = config
         self.embedding = TokenEmbedding(vocabulary, config)
         self.segments = nn.Embedding(n_segments, d)
-        self.embedding_norm = nn.LayerNorm(d, eps=config.norm_eps)
+        self.embedding_norm = LayerNorm(d, eps=config.norm_eps)
         self.stack = TransformerStack(config)
         self.pooler = nn.Linear(d, d)
-        self.transform, self.transform_norm = nn.Linear(d, d), nn.LayerNorm(d, eps=config.norm_eps)
+        self.transform, self.transform_norm = nn.Linear(d, d), LayerNorm(d, eps=config.norm_eps)
         self.token_bias = nn.Parameter(torch.zeros(vocabulary))
         self.next_sentence = nn.Linear(d, 2)
         initialize_transformer(self, config)

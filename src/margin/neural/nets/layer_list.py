@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import nn
 
@@ -70,7 +71,9 @@ def layer_list_network(
     shape: Shape,
     n_outputs: int,
     *,
-    activation: str = "relu",
+    activation: Any = "relu",
+    norm: Any = None,
+    initializer: Any = None,
     pooling: str = "max",
     dropout: float | None = None,
 ) -> nn.Sequential:
@@ -80,7 +83,7 @@ def layer_list_network(
     >>> [type(layer).__name__ for layer in net]
     ['Conv2d', 'ReLU', 'MaxPool2d', 'Flatten', 'Linear', 'ReLU', 'Linear']
     """
-    chain = LayerChain(shape, activation)
+    chain = LayerChain(shape, activation, norm, initializer)
     for text in layers:
         try:
             _append(chain, *parse_layer(text), pooling)
@@ -103,7 +106,10 @@ def _append(chain: LayerChain, name: str, numbers: list[float], options: dict[st
             raise ValueError("a residual block cannot stand behind a flattening, dense or global pooling layer")
         step = options.get("stride", 1)
         h, w = (-(-side // step) for side in chain.sides)
-        chain.add(ResidualBlock(chain.shape[0], first, step, activation=chain.activation), (first, h, w))
+        chain.add(
+            ResidualBlock(chain.shape[0], first, step, activation=chain.activation, norm=chain.normalization),
+            (first, h, w),
+        )
     elif name.endswith("pool") and numbers:
         chain.pool({"max-pool": "max", "avg-pool": "avg"}.get(name, pooling), first, options.get("stride"))
     elif name.startswith("global"):

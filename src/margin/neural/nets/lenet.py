@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import nn
 
 from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, scaled
@@ -13,7 +15,9 @@ def lenet5(
     shape: Shape = (1, 28, 28),
     n_outputs: int = 10,
     *,
-    activation: str = "sigmoid",
+    activation: Any = "sigmoid",
+    norm: Any = None,
+    initializer: Any = None,
     pooling: str = "avg",
     width: float = 1.0,
     dropout: float | None = None,
@@ -25,7 +29,7 @@ def lenet5(
     >>> sum(p.numel() for p in lenet5().parameters())
     61706
     """
-    chain = LayerChain(shape, activation)
+    chain = LayerChain(shape, activation, norm, initializer)
     chain.conv(scaled(6, width), 5, padding=2).active().pool(pooling, 2)
     chain.conv(scaled(16, width), 5).active().pool(pooling, 2).flatten()
     chain.dense(scaled(120, width)).active().dense(scaled(84, width)).active()
@@ -36,7 +40,9 @@ def alexnet(
     shape: Shape = (3, 227, 227),
     n_outputs: int = 1000,
     *,
-    activation: str = "relu",
+    activation: Any = "relu",
+    norm: Any = None,
+    initializer: Any = None,
     pooling: str = "max",
     width: float = 1.0,
     dropout: float | None = None,
@@ -55,7 +61,7 @@ def alexnet(
     """
     p = 0.5 if dropout is None else dropout
     channels = [scaled(c, width) for c in (96, 256, 384, 384, 256)]
-    chain = LayerChain(shape, activation)
+    chain = LayerChain(shape, activation, norm, initializer)
     small = min(shape[1:]) < SMALL_IMAGE
     chain.conv(channels[0], 3, padding=1) if small else chain.conv(channels[0], 11, stride=4, padding=padding)
     chain.active().pool(pooling, 3, 2)

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.neural.activations import activation_layer
+from margin.neural.activations.rectified import LeakyReLU
+from margin.neural.activations.table import ACTIVATIONS, COMPETING
+from margin.neural.initialize.initializers import INITIALIZERS
+from margin.neural.initialize.schemes import he_, xavier_
 from margin.neural.layers.dropout import Dropout
+from margin.neural.normalization.normalizations import NORMALIZATIONS
+from margin.neural.parts import chosen
 
 __all__ = ["MLP", "Trace", "TwoClassMLP"]
 
@@ -32,6 +37,9 @@ class MLP(nn.Module):
     rectified units through the layers, and the last layer from Glorot's :math:`N(0, 2/(n_{in}+n_{out}))`. Biases keep
     torch's :math:`U(-n_{in}^{-1/2}, n_{in}^{-1/2})`: all 0, they would put all joints of the first layer at the origin.
 
+    ``activation``, ``norm`` and ``initializer`` are names or objects of :data:`ACTIVATIONS`, :data:`NORMALIZATIONS` and
+    :data:`INITIALIZERS`; a norm stands before every activation, an initializer draws all weights.
+
     >>> import torch
     >>> net = MLP([4, 8, 3], activation="tanh")
     >>> net(torch.zeros(5, 4)).shape
@@ -41,34 +49,56 @@ class MLP(nn.Module):
     """
 
     def __init__(
-        self, sizes: Sequence[int], activation: str = "relu", dropout: float = 0.0, negative_slope: float = 0.01
+        self,
+        sizes: Sequence[int],
+        activation: Any = "relu",
+        dropout: float = 0.0,
+        negative_slope: float = 0.01,
+        norm: Any = None,
+        initializer: Any = None,
     ):
         super().__init__()
         if len(sizes) < 2 or min(sizes) < 1:
             raise ValueError(f"MLP: sizes must be at least an input and an output size, all positive; got {sizes!r}.")
         self.sizes = [int(size) for size in sizes]
-        linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(self.sizes))
+        if activation == "leaky_relu":  # the name has a slope beside it; an object has its own
+            activation = LeakyReLU(negative_slope)
+        part = chosen("MLP: activation", activation, {**ACTIVATIONS, **COMPETING})
+        inputs = [*(part.pieces * width for width in self.sizes[1:-1]), self.sizes[-1]]
+        linears = nn.ModuleList(nn.Linear(a, b) for a, b in zip(self.sizes, inputs))
         self.linears = cast(Sequence[nn.Linear], linears)  # a list of modules does not tell their class
-        # Only the leaky rectifier has a slope to choose.
-        options = {"negative_slope": negative_slope} if activation == "leaky_relu" else {}
-        self.activation = activation_layer(activation, **options)
+        self.activation = part.layer()
         self.dropout = Dropout(dropout)
+        self.norms: Sequence[nn.Module] | None = None
+        if norm is not None:
+            normalization = chosen("MLP: norm", norm, NORMALIZATIONS)
+            self.norms = cast(Sequence[nn.Module], nn.ModuleList(normalization.of_rows(b) for b in inputs[:-1]))
+        self._draw(initializer)
+
+    def _draw(self, initializer: Any) -> None:
+        fill = he_ if initializer is None else chosen("MLP: initializer", initializer, INITIALIZERS)
         for linear in self.linears:
-            nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
-        nn.init.xavier_normal_(self.linears[-1].weight)
+            fill(linear.weight)
+        if initializer is None:
+            xavier_(self.linears[-1].weight)
 
     def forward(self, x: Tensor) -> Tensor:
         *hidden, last = self.linears  # a slice of a list of modules would build a new one at every pass
         h = x
-        for linear in hidden:
-            h = self.dropout(self.activation(linear(h)))
+        if self.norms is None:
+            for linear in hidden:
+                h = self.dropout(self.activation(linear(h)))
+        else:
+            for linear, norm in zip(hidden, self.norms):
+                h = self.dropout(self.activation(norm(linear(h))))
         return last(h)
 
     def trace(self, x: Tensor) -> Trace:
-        """Every pre-activation and activation for ``x``, without dropout."""
+        """Every pre-activation (normalized, with a norm) and activation for ``x``, without dropout."""
         trace = Trace([], [x])
-        for linear in self.linears[:-1]:
-            trace.pre_activations.append(linear(trace.activations[-1]))
+        for k, linear in enumerate(self.linears[:-1]):
+            z = linear(trace.activations[-1])
+            trace.pre_activations.append(z if self.norms is None else self.norms[k](z))
             trace.activations.append(self.activation(trace.pre_activations[-1]))
         trace.pre_activations.append(self.linears[-1](trace.activations[-1]))
         return trace

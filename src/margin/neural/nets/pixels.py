@@ -22,7 +22,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.neural.nets.image_parts import BatchNorm2d
+from margin.neural.initialize.schemes import he_, lecun_, zeros_
+from margin.neural.normalization.layers import BatchNorm
 
 __all__ = ["FCN", "PIXEL_NETWORKS", "Hourglass", "HourglassStack", "UNet", "begin_with_frequencies", "pixel_network"]
 
@@ -32,7 +33,7 @@ def convolutions(in_channels: int, out_channels: int, n: int = 2) -> nn.Sequenti
     layers: list[nn.Module] = []
     for k in range(n):
         layers += [nn.Conv2d(out_channels if k else in_channels, out_channels, 3, padding=1, bias=False)]
-        layers += [BatchNorm2d(out_channels), nn.ReLU()]
+        layers += [BatchNorm(out_channels), nn.ReLU()]
     return nn.Sequential(*layers)
 
 
@@ -171,9 +172,9 @@ def pixel_network(architecture: str, in_channels: int, n_outputs: int, depth: in
     network = PIXEL_NETWORKS[architecture](in_channels, n_outputs, depth=depth, channels=channels)
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d):
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu" if layer.kernel_size[0] > 1 else "linear")
+            (he_ if layer.kernel_size[0] > 1 else lecun_)(layer.weight)
             if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
+                zeros_(layer.bias)
     return network
 
 

@@ -2,10 +2,12 @@ r"""Residual networks (He et al. 2015): blocks that learn a change, :math:`y = F
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from margin.neural.activations import activation_layer
-from margin.neural.nets.image_parts import SMALL_IMAGE, BatchNorm2d, LayerChain, Shape, scaled
+from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, image_norm, scaled
 
 __all__ = ["RESNET_BLOCKS", "ResidualBlock", "resnet", "small_resnet"]
 
@@ -18,7 +20,7 @@ EXPANSION = 4  # channels behind a bottleneck, as a multiple of those inside
 class ResidualBlock(nn.Module):
     r"""Two 3 x 3 convolutions, or a ``bottleneck`` of 1 x 1, 3 x 3, 1 x 1, and the input added to their result.
 
-    The shortcut is the identity, or a 1 x 1 convolution (with batch norm) where channels or size change. With
+    The shortcut is the identity, or a 1 x 1 convolution (with the ``norm``) where channels or size change. With
     ``preactivation`` norm and activation stand before each convolution, so that nothing stands on the sum. ``residual``
     False leaves the shortcut out: a plain block, for comparison.
 
@@ -33,7 +35,8 @@ class ResidualBlock(nn.Module):
         out_channels: int,
         stride: int = 1,
         *,
-        activation: str = "relu",
+        activation: Any = "relu",
+        norm: Any = None,
         bottleneck: bool = False,
         preactivation: bool = False,
         residual: bool = True,
@@ -46,9 +49,9 @@ class ResidualBlock(nn.Module):
         for k, (before, after, kernel, step) in enumerate(steps):
             convolution = nn.Conv2d(before, after, kernel, step, padding=kernel // 2, bias=False)
             if preactivation:
-                layers += [BatchNorm2d(before), activation_layer(activation), convolution]
+                layers += [image_norm(norm, before), activation_layer(activation), convolution]
             else:
-                layers += [convolution, BatchNorm2d(after)]
+                layers += [convolution, image_norm(norm, after)]
                 layers += [activation_layer(activation)] if k < len(steps) - 1 else []
         self.change = nn.Sequential(*layers)
         self.shortcut: nn.Module | None = None
@@ -56,7 +59,7 @@ class ResidualBlock(nn.Module):
             self.shortcut = nn.Identity()
             if stride != 1 or in_channels != out_channels:
                 project = nn.Conv2d(in_channels, out_channels, 1, stride, bias=False)
-                self.shortcut = project if preactivation else nn.Sequential(project, BatchNorm2d(out_channels))
+                self.shortcut = project if preactivation else nn.Sequential(project, image_norm(norm, out_channels))
         self.behind = nn.Identity() if preactivation else activation_layer(activation)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -69,8 +72,9 @@ def _stage(chain: LayerChain, n_blocks: int, channels: int, stride: int, bottlen
         step = stride if k == 0 else 1
         before, (h, w) = chain.shape[0], chain.sides
         block = ResidualBlock(
-            before, channels, step, activation=chain.activation, bottleneck=bottleneck, residual=residual
-        )
+            before, channels, step,
+            activation=chain.activation, norm=chain.normalization, bottleneck=bottleneck, residual=residual,
+        )  # fmt: skip
         chain.add(block, (channels, -(-h // step), -(-w // step)))
 
 
@@ -79,7 +83,9 @@ def resnet(
     shape: Shape = (3, 224, 224),
     n_outputs: int = 1000,
     *,
-    activation: str = "relu",
+    activation: Any = "relu",
+    norm: Any = None,
+    initializer: Any = None,
     width: float = 1.0,
     dropout: float | None = None,
 ) -> nn.Sequential:
@@ -93,7 +99,7 @@ def resnet(
     if depth not in RESNET_BLOCKS:
         raise ValueError(f"resnet: depth must be one of {', '.join(map(str, RESNET_BLOCKS))}; got {depth!r}.")
     bottleneck = depth >= BOTTLENECK_FROM
-    chain, base = LayerChain(shape, activation), scaled(64, width)
+    chain, base = LayerChain(shape, activation, norm, initializer), scaled(64, width)
     small = min(shape[1:]) < SMALL_IMAGE
     chain.conv(base, 3, padding=1, bias=False) if small else chain.conv(base, 7, 2, padding=3, bias=False)
     chain.norm().active()
@@ -110,7 +116,9 @@ def small_resnet(
     shape: Shape = (3, 32, 32),
     n_outputs: int = 10,
     *,
-    activation: str = "relu",
+    activation: Any = "relu",
+    norm: Any = None,
+    initializer: Any = None,
     width: float = 1.0,
     dropout: float | None = None,
     residual: bool = True,
@@ -124,7 +132,7 @@ def small_resnet(
     """
     if depth < 8 or (depth - 2) % 6:
         raise ValueError(f"small_resnet: depth must be 6n + 2 with n of at least 1; got {depth!r}.")
-    chain, base = LayerChain(shape, activation), scaled(16, width)
+    chain, base = LayerChain(shape, activation, norm, initializer), scaled(16, width)
     chain.conv(base, 3, padding=1, bias=False).norm().active()
     for k in range(3):
         _stage(chain, (depth - 2) // 6, base * 2**k, 1 if k == 0 else 2, bottleneck=False, residual=residual)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +29,7 @@ class TabularNet(nn.Module):
     torch.Size([4, 5, 2])
     """
 
-    def __init__(self, n_networks: int, sizes: Sequence[int], activation: str = "silu", zero_output: bool = False):
+    def __init__(self, n_networks: int, sizes: Sequence[int], activation: Any = "silu", zero_output: bool = False):
         super().__init__()
         self.weights = nn.ParameterList(torch.randn(n_networks, a, b) for a, b in pairwise(sizes))
         self.biases = nn.ParameterList(torch.randn(n_networks, 1, b) / BIAS_SCALE for b in sizes[1:])

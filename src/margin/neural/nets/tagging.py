@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.layers.dropout import Dropout
 from margin.neural.nets.text import PADDING, TokenEncoder
 
@@ -36,9 +37,9 @@ def chain_log_likelihood(
     gold = gold + steps + first[tags[:, 0]] + last[tags.gather(1, ends[:, None])[:, 0]]
     forward = first + scores[:, 0]
     for t in range(1, scores.shape[1]):
-        onward = torch.logsumexp(forward[:, :, None] + between, dim=1) + scores[:, t]
+        onward = fused_logsumexp(forward[:, :, None] + between, dim=1) + scores[:, t]
         forward = torch.where(mask[:, t, None], onward, forward)
-    return gold - torch.logsumexp(forward + last, dim=1)
+    return gold - fused_logsumexp(forward + last, dim=1)
 
 
 class TaggingNetwork(nn.Module):
@@ -83,5 +84,5 @@ class TaggingNetwork(nn.Module):
         scores, mask = self(ids, outlines), ids != PADDING
         if self.chain:
             return -chain_log_likelihood(scores, tags, mask, self.first, self.between, self.last)
-        log_p = scores.log_softmax(dim=-1).gather(2, tags[..., None])[..., 0]
+        log_p = fused_log_softmax(scores, dim=-1).gather(2, tags[..., None])[..., 0]
         return -log_p.where(mask, 0.0).sum(dim=1)

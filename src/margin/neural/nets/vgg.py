@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import nn
 
@@ -31,7 +32,9 @@ def vgg(
     shape: Shape = (3, 224, 224),
     n_outputs: int = 1000,
     *,
-    activation: str = "relu",
+    activation: Any = "relu",
+    norm: Any = None,
+    initializer: Any = None,
     pooling: str = "max",
     width: float = 1.0,
     dropout: float | None = None,
@@ -45,7 +48,7 @@ def vgg(
     128806154
     """
     p = 0.5 if dropout is None else dropout
-    chain = LayerChain(shape, activation)
+    chain = LayerChain(shape, activation, norm, initializer)
     for n_convolutions, channels in blocks:
         vgg_block(chain, n_convolutions, scaled(channels, width), pooling)
     for _ in range(2):

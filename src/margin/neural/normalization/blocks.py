@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from margin.neural.activations.layers import activation_layer
+from margin.neural.activations.table import activation_layer
 from margin.neural.normalization.layers import BatchNorm
 
 __all__ = ["conv_bn_act"]

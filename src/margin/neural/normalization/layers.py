@@ -7,14 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from margin.neural.normalization.functions import (
-    EPS,
-    BatchStatistics,
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    rms_norm,
+from margin.neural.normalization.functions import EPS, rms_norm
+from margin.neural.normalization.fused import (
+    fused_batch_norm,
+    fused_group_norm,
+    fused_instance_norm,
+    fused_layer_norm,
 )
 from margin.neural.written_gradients import rms_normalized
 
@@ -34,10 +32,11 @@ class _Affine(nn.Module):
         self.bias = nn.Parameter(torch.zeros(*shape)) if affine and shifted else None
 
 
-class BatchNorm(_Affine):
+class BatchNorm(nn.modules.batchnorm._BatchNorm):
     r"""Batch normalization of rows (N, C), sequences (N, C, L) or images (N, C, H, W): 2C parameters, 2C averages.
 
     ``training`` decides between the statistics of the batch and the running ones; call ``eval()`` before predicting.
+    Torch's counter of batches, which decides nothing, is left out.
 
     >>> layer = BatchNorm(3)
     >>> y = layer(torch.randn(64, 3, generator=torch.Generator().manual_seed(0)) * 5 + 2)
@@ -47,37 +46,33 @@ class BatchNorm(_Affine):
 
     running_mean: Tensor
     running_var: Tensor
+    momentum: float
 
     def __init__(self, num_features: int, eps: float = EPS, momentum: float = 0.1, affine: bool = True):
-        super().__init__([num_features], affine, eps)
-        self.num_features, self.momentum = num_features, momentum
-        self.register_buffer("running_mean", torch.zeros(num_features))
-        self.register_buffer("running_var", torch.ones(num_features))
+        super().__init__(num_features, eps, momentum, affine)
+        self.num_batches_tracked = None
 
     def forward(self, x: Tensor) -> Tensor:
         if x.ndim < 2 or x.shape[1] != self.num_features:
             raise ValueError(f"BatchNorm: x must have shape (N, {self.num_features}, ...); got {tuple(x.shape)}.")
-        running = BatchStatistics(self.running_mean, self.running_var)
-        y, running = batch_norm(x, running, self.weight, self.bias, self.training, self.momentum, self.eps)
-        if self.training:
-            self.running_mean.copy_(running.mean)
-            self.running_var.copy_(running.variance)
-        return y
+        if self.training and x.numel() == self.num_features:
+            raise ValueError(f"BatchNorm: training needs more than one value per channel; got shape {tuple(x.shape)}.")
+        return fused_batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.momentum, self.eps
+        )
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, momentum={self.momentum}"
 
 
-class LayerNorm(_Affine):
+class LayerNorm(nn.LayerNorm):
     """Each sample over its last axes: the same in training and prediction, whatever the batch."""
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = EPS, affine: bool = True):
-        shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
-        super().__init__(shape, affine, eps)
-        self.normalized_shape = tuple(shape)
+        super().__init__(normalized_shape, eps, elementwise_affine=affine)
 
     def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+        return fused_layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(_Affine):
@@ -99,17 +94,18 @@ class InstanceNorm(_Affine):
         super().__init__([num_features], affine, eps)
 
     def forward(self, x: Tensor) -> Tensor:
-        return instance_norm(x, self.weight, self.bias, self.eps)
+        if x.ndim < 3:
+            raise ValueError(f"InstanceNorm: x must have shape (N, C, *space); got {tuple(x.shape)}.")
+        return fused_instance_norm(x, self.weight, self.bias, self.eps)
 
 
-class GroupNorm(_Affine):
+class GroupNorm(nn.GroupNorm):
     """Groups of channels of each sample: between layer norm (one group) and instance norm (a group per channel)."""
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = EPS, affine: bool = True):
         if num_groups < 1 or num_channels % num_groups:
             raise ValueError(f"GroupNorm: num_groups must divide the {num_channels} channels; got {num_groups!r}.")
-        super().__init__([num_channels], affine, eps)
-        self.num_groups = num_groups
+        super().__init__(num_groups, num_channels, eps, affine)
 
     def forward(self, x: Tensor) -> Tensor:
-        return group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+        return fused_group_norm(x, self.num_groups, self.weight, self.bias, self.eps)

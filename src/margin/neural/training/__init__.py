@@ -9,7 +9,6 @@ from margin.neural.training.evaluation import Validation, validation_split
 from margin.neural.training.loop import Plan, Training, train
 from margin.neural.training.meter import Mean, Meter
 from margin.neural.training.minimize import Minimize
-from margin.neural.training.optimizers import Optimization
 from margin.neural.training.points import DrawnPoints
 from margin.neural.training.quasi_newton import QuasiNewton
 from margin.neural.training.rows import RowBatches, Rows, SparseRows, TensorRows
@@ -28,7 +27,6 @@ __all__ = [
     "Mean",
     "Meter",
     "Minimize",
-    "Optimization",
     "Patience",
     "Plan",
     "Player",

@@ -16,8 +16,8 @@ from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.descent import GradientDescent
 from margin.neural.training.meter import Mean
-from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Step, Terms
+from margin.optimize.rules import Adam, Rule
 from margin.optimize.schedules import Schedule
 
 __all__ = ["Adversarial", "Player"]
@@ -33,7 +33,7 @@ class Player:
     name: str
     module: nn.Module
     objective: PlayerObjective
-    optimization: Optimization = field(default_factory=Optimization)
+    rule: Rule = field(default_factory=Adam)
     schedule: Schedule | float = 1e-3
     updates: int = 1
     clip_norm: float | None = None
@@ -52,9 +52,7 @@ class Adversarial(Step):
         if len(self.modules) != len(self.players):
             raise ValueError("Adversarial: players must have names of their own.")
         self.descents = {
-            player.name: GradientDescent(
-                player.module, player.optimization, player.schedule, clip_norm=player.clip_norm
-            )
+            player.name: GradientDescent(player.module, player.rule, player.schedule, clip_norm=player.clip_norm)
             for player in players
         }
         self.noise = torch.Generator().manual_seed(seed)

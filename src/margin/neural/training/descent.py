@@ -2,55 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from margin.neural.regularizers.regularizer import Regularizer
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
-from margin.neural.training.optimizers import Optimization, load_slots, make_optimizers, slots
+from margin.neural.training.optimizers import decayed_names, load_slots, make_optimizers, own_decay, slots
 from margin.neural.training.steps import Terms, measured
 from margin.neural.weights import copy_weights, load_weights
+from margin.optimize.rules import Rule
 from margin.optimize.schedules import Schedule, as_schedule
 
-__all__ = ["GradientDescent"]
+__all__ = ["GradientDescent", "clip_gradients"]
+
+
+def clip_gradients(parameters: Iterable[Tensor], limit: float) -> None:
+    """:func:`margin.optimize.clip_norm` of all gradients as one vector, in place; torch adds 1e-6 to the norm."""
+    nn.utils.clip_grad_norm_(parameters, limit)
 
 
 class GradientDescent:
-    r"""Moves the weights of ``module`` against the gradient of a mean loss:
+    r"""Moves the weights of ``module`` by ``rule`` against the gradient of a mean loss:
 
     .. math:: \theta \leftarrow \theta - \eta_t\,\mathrm{direction}\Bigl(
               \nabla_\theta \frac{\sum_{i \in B} w_i\,\ell_i(\theta) + \frac\alpha2\|W\|^2}{\sum_{i \in B} w_i}\Bigr).
 
     ``clip_norm`` bounds the Euclidean norm of the whole gradient. ``accumulate`` computes the gradient in so many parts
     of the batch, one after the other, for batches that do not fit into memory at once: nothing is left over between
-    steps, and the result is that of the whole batch up to rounding. ``penalty`` is :math:`\alpha`, on matrices only.
+    steps, and the result is that of the whole batch up to rounding. ``penalty`` is :math:`\alpha`, on matrices only,
+    and so is what a ``regularizer`` adds to the gradient or makes of the moved weights.
     """
 
     def __init__(
         self,
         module: nn.Module,
-        optimization: Optimization,
+        rule: Rule,
         schedule: Schedule | float,
         *,
         clip_norm: float | None = None,
         accumulate: int = 1,
         penalty: float = 0.0,
+        regularizer: Regularizer | None = None,
     ):
         if accumulate < 1:
             raise ValueError(f"GradientDescent: accumulate must be an integer at least 1; got {accumulate!r}.")
-        if penalty and optimization.weight_decay:
+        if penalty and own_decay(rule):
             raise ValueError("GradientDescent: penalty and weight_decay are the same thing twice; give one of them.")
         self.module, self.schedule = module, as_schedule(schedule)
         self.clip_norm, self.accumulate, self.penalty = clip_norm, accumulate, penalty
-        # A first decay above 0 keeps matrices and the rest in groups of their own, whatever it is later.
-        if penalty:
-            optimization = Optimization(**{**vars(optimization), "weight_decay": penalty})
-        self.optimizers = make_optimizers(module, optimization, self.schedule(0))
+        # A first penalty above 0 keeps matrices and the rest in groups of their own, whatever it is later.
+        self.optimizers = make_optimizers(module, rule, self.schedule(0), penalty=penalty)
         self._decayed = [g for o in self.optimizers for g in o.param_groups if g["weight_decay"]] if penalty else []
         self.parameters = [p for p in module.parameters() if p.requires_grad]
+        self.regularizer = regularizer
+        matrices = decayed_names(module) if regularizer is not None else set()
+        self._matrices = [p for name, p in module.named_parameters() if name in matrices and p.requires_grad]
         self.rate = self.schedule(0)
 
     def __call__(
@@ -82,10 +92,14 @@ class GradientDescent:
             decay = self.penalty / float(means["loss"].mass)
             for group in self._decayed:
                 group["weight_decay"] = decay
+        if self.regularizer is not None:
+            self.regularizer.add_gradient(self._matrices, float(means["loss"].mass))
         if self.clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
+            clip_gradients(self.parameters, self.clip_norm)
         for optimizer in self.optimizers:
             optimizer.step()
+        if self.regularizer is not None:
+            self.regularizer.constrain(self._matrices)
         return means
 
     def _gradient(self, terms: Terms, batch: Batch) -> dict[str, Mean]:

@@ -1,4 +1,4 @@
-"""Adam and AdamW whose step calls torch's fused update at once.
+"""Adam and AdamW (:mod:`margin.optimize.rules`) whose step calls torch's fused update at once.
 
 Torch's own way there sorts tensors by device, looks for hooks and options that are not used here, and opens a range for
 its profiler: several times as long as the update of a small network takes. The numbers and what is remembered are the

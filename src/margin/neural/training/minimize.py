@@ -10,14 +10,15 @@ from torch import nn
 
 from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
+from margin.neural.regularizers.regularizer import Regularizer
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
 from margin.neural.training.descent import GradientDescent
 from margin.neural.training.meter import Mean
-from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Objective, Step, Terms
 from margin.neural.training.written_perceptron import written_gradient
+from margin.optimize.rules import Adam, Rule
 from margin.optimize.schedules import Schedule
 
 __all__ = ["Minimize"]
@@ -26,7 +27,8 @@ __all__ = ["Minimize"]
 class Minimize(Step):
     """Lowers the ``"loss"`` of ``objective``: per row, a scalar, or a :class:`Mean` with a count of its own.
 
-    ``seed`` starts the stream of noise that the objective and the layers of :mod:`margin.neural.layers` draw from.
+    ``rule`` is how it moves, Adam by default. ``seed`` starts the stream of noise that the objective and the layers of
+    :mod:`margin.neural.layers` draw from.
     ``average`` (a decay such as 0.999) keeps an exponential average of the weights, which is then the result. The other
     options are those of :class:`GradientDescent`.
     """
@@ -35,13 +37,14 @@ class Minimize(Step):
         self,
         module: nn.Module,
         objective: Objective,
-        optimization: Optimization | None = None,
+        rule: Rule | None = None,
         *,
         schedule: Schedule | float = 1e-3,
         seed: int = 0,
         clip_norm: float | None = None,
         accumulate: int = 1,
         penalty: float = 0.0,
+        regularizer: Regularizer | None = None,
         average: float | None = None,
         compute: Compute | None = None,
     ):
@@ -49,8 +52,8 @@ class Minimize(Step):
         self.module, self.objective = module, objective
         self.modules = {"network": module}
         self.descent = GradientDescent(
-            module, optimization or Optimization(), schedule,
-            clip_norm=clip_norm, accumulate=accumulate, penalty=penalty,
+            module, rule or Adam(), schedule,
+            clip_norm=clip_norm, accumulate=accumulate, penalty=penalty, regularizer=regularizer,
         )  # fmt: skip
         self.noise = torch.Generator(self.compute.device).manual_seed(seed)
         use_generator(module, self.noise)

@@ -1,11 +1,7 @@
-r"""Muon: matrices of hidden layers move by their momentum with all singular values brought to about 1.
+r"""Muon for many matrices at once: :class:`margin.optimize.rules.Muon` with all of one shape orthogonalized together.
 
-.. math:: M \leftarrow \beta M + (1 - \beta) G, \qquad
-          W \leftarrow (1 - \eta\lambda) W - 0.2\,\eta\sqrt{\max(n, m)}\;\mathrm{orthogonalized}(M)
-
-Jordan et al., 2024; the factor gives an update the root mean square of one of AdamW (Liu et al., 2025). torch's Muon
-multiplies in bfloat16, which some processors do slowly or not at all; here it is float32, and all matrices of one shape
-are orthogonalized together.
+torch's Muon multiplies in bfloat16, which some processors do slowly or not at all; here it is the precision of the
+matrices. Wide ones are orthogonalized in their small Gram matrix.
 """
 
 from __future__ import annotations
@@ -18,17 +14,13 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-__all__ = ["Muon", "orthogonalized"]
+from margin.optimize.rules.muon import COEFFICIENTS, ITERATIONS, SMALLEST, UPDATE_SIZE
 
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3 and x^5: the steepest at 0 that stay near 1 (Jordan et al., 2024)
-ITERATIONS = 5
-SMALLEST = 1e-7  # norm below which a matrix counts as 0
+__all__ = ["BatchedMuon", "orthogonalized"]
 
 
 def orthogonalized(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
-    r"""Matrices (k, n, m) with their singular vectors and singular values of about 1 (0.7 to 1.2).
-
-    By ``iterations`` of Newton and Schulz, :math:`X \leftarrow (aI + bA + cA^2)X` with :math:`A = XX^\top`.
+    r"""Matrices (k, n, m), each by :func:`margin.optimize.rules.muon.orthogonalize`.
 
     >>> x = orthogonalized(torch.tensor([[[3.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]))
     >>> [round(value, 2) for value in torch.linalg.svdvals(x)[0].tolist()]
@@ -66,7 +58,7 @@ def _in_the_gram_matrix(x: Tensor, iterations: int) -> Tensor:
     return product @ x
 
 
-class Muon(Optimizer):
+class BatchedMuon(Optimizer):
     """Momentum, orthogonalized; ``params`` are matrices only."""
 
     def __init__(
@@ -79,7 +71,7 @@ class Muon(Optimizer):
     ):
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov})
         if any(p.ndim != 2 for group in self.param_groups for p in group["params"]):
-            raise ValueError("Muon: params must be matrices.")
+            raise ValueError("BatchedMuon: params must be matrices.")
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -91,7 +83,7 @@ class Muon(Optimizer):
                     shapes.setdefault(parameter.shape, []).append(parameter)
             for shape, parameters in shapes.items():
                 update = orthogonalized(torch.stack([self._direction(p, group) for p in parameters]))
-                size = 0.2 * math.sqrt(max(shape)) * group["lr"]
+                size = UPDATE_SIZE * math.sqrt(max(shape)) * group["lr"]
                 for parameter, part in zip(parameters, update):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"]).sub_(part, alpha=size)
 

@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from margin.neural.losses.class_losses import CrossEntropy
+from margin.neural.losses.network_loss import ClassLoss, NetworkLoss
+from margin.neural.losses.regression import squared_error as squares
+from margin.neural.losses.target_losses import SquaredError
 from margin.neural.training.batches import Batch
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.rows import Rows
 from margin.neural.training.steps import Objective
 
 __all__ = [
+    "Supervised",
     "accuracy",
-    "binary_cross_entropy",
     "cross_entropy",
     "explained_variance",
-    "explained_variance_of_rates",
-    "poisson_deviance",
     "smoothed_cross_entropy",
     "squared_error",
     "subset_accuracy",
 ]
 
 
-def cross_entropy(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-    """Negative log-probability of each row's class."""
-    X, y = batch
-    return {"loss": functional.cross_entropy(module(X), y, reduction="none")}
+@dataclass(frozen=True)
+class Supervised:
+    """The loss of a network's outputs for the targets of a batch; ``several``: a row may have several labels.
+
+    >>> Supervised(CrossEntropy(0.1))(nn.Identity(), (torch.zeros(1, 4), torch.tensor([2])), torch.Generator())
+    {'loss': tensor([1.3863])}
+    """
+
+    loss: NetworkLoss
+    several: bool = False
+
+    def __call__(self, module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+        X, y = batch
+        outputs = module(X)
+        if self.several and isinstance(self.loss, ClassLoss):
+            return {"loss": self.loss.of_labels(outputs, y)}
+        return {"loss": self.loss(outputs, y, module.training)}
 
 
-def binary_cross_entropy(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-    """Negative log-probability of each row's labels, each of which is 0 or 1, summed over them."""
-    X, Y = batch
-    return {"loss": functional.binary_cross_entropy_with_logits(module(X), Y, reduction="none").sum(dim=1)}
-
-
-def squared_error(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-    """Half the squared error of each row, averaged over its targets."""
-    X, Y = batch
-    return {"loss": 0.5 * (module(X) - Y).square().mean(dim=1)}
-
-
-def poisson_deviance(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-    r"""Half the deviance :math:`y\log(y/\lambda) - y + \lambda` of each row, the network giving :math:`\log\lambda`."""
-    X, Y = batch
-    log_rate = module(X)
-    return {"loss": (torch.xlogy(Y, Y) - Y * log_rate - Y + log_rate.exp()).sum(dim=1)}
+cross_entropy: Objective = Supervised(CrossEntropy())
+squared_error: Objective = Supervised(SquaredError())
 
 
 def smoothed_cross_entropy(smoothing: float) -> Objective:
@@ -56,13 +58,7 @@ def smoothed_cross_entropy(smoothing: float) -> Objective:
     >>> loss["loss"]
     tensor([1.3863])
     """
-
-    def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-        X, y = batch
-        amount = smoothing if module.training else 0.0
-        return {"loss": functional.cross_entropy(module(X), y, reduction="none", label_smoothing=amount)}
-
-    return objective
+    return Supervised(CrossEntropy(smoothing))
 
 
 def accuracy(module: nn.Module, rows: Rows) -> float:
@@ -77,18 +73,15 @@ def subset_accuracy(module: nn.Module, rows: Rows) -> float:
     return float(((outputs > 0) == (Y > 0.5)).all(dim=1).to(weight.dtype) @ weight / weight.sum())
 
 
-def explained_variance(module: nn.Module, rows: Rows) -> float:
-    """Weighted coefficient of determination, averaged over the targets."""
+def explained_variance(
+    module: nn.Module, rows: Rows, prediction: Callable[[Tensor], Tensor] = lambda outputs: outputs
+) -> float:
+    """Weighted coefficient of determination of the ``prediction`` from outputs, averaged over the targets."""
     outputs, Y, weight = _outputs(module, rows)
     weight = weight / weight.sum()
-    residual = weight @ (Y - outputs).square()
+    residual = weight @ squares(Y, prediction(outputs))
     spread = weight @ (Y - weight @ Y).square()
     return float((1 - residual / spread).mean())
-
-
-def explained_variance_of_rates(module: nn.Module, rows: Rows) -> float:
-    """The same of rates whose logarithm the network gives."""
-    return explained_variance(lambda X: module(X).exp(), rows)  # type: ignore[arg-type]
 
 
 def _outputs(module: nn.Module, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:

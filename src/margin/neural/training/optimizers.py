@@ -1,9 +1,13 @@
-"""Optimizers by name, which parameters they shrink, and what they remember as plain arrays."""
+"""The optimizers of a network by its update rule, which parameters they shrink, and what they remember as plain arrays.
+
+Every rule of :mod:`margin.optimize.rules` moves a network. Where a faster form of the same equation exists, it is used:
+``LightAdam`` for Adam and AdamW, torch's fused SGD for descent and for momentum without the rate in it, ``BatchedMuon``
+for Muon. The others are run as they are written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,30 +16,18 @@ from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
 from margin.neural.training.light_adam import LightAdam, LightAdamW
-from margin.neural.training.muon import Muon
+from margin.neural.training.muon import BatchedMuon
+from margin.neural.training.rule_optimizer import RuleOptimizer
+from margin.optimize.rules import Adam, AdamW, Descent, Momentum, Muon, Nesterov, Rule
+from margin.optimize.rules.base import DECAY
 
-__all__ = ["OPTIMIZERS", "Optimization", "decayed_names", "load_slots", "make_optimizers", "slots"]
-
-OPTIMIZERS = ("adam", "adamw", "sgd", "muon")
+__all__ = ["decayed_names", "load_slots", "make_optimizers", "own_decay", "slots"]
 
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._NormBase)
 
+NUMBERS = {"step", "t", "product"}  # slots that are one number, whatever the shape of the parameter
 
-@dataclass(frozen=True)
-class Optimization:
-    """Which direction a step takes.
-
-    ``weight_decay`` is a penalty added to the gradient for SGD and Adam, and the decoupled shrinkage of AdamW and Muon.
-    It acts on matrices only: not on biases, norms and embeddings. Muon moves the matrices of hidden layers by their
-    orthogonalized momentum and leaves the rest to AdamW. ``momentum`` and ``nesterov`` belong to SGD and Muon.
-    """
-
-    name: str = "adam"
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    momentum: float = 0.9
-    nesterov: bool = False
-    weight_decay: float = 0.0
+Groups = list[dict[str, Any]]
 
 
 def decayed_names(module: nn.Module) -> set[str]:
@@ -55,25 +47,35 @@ def decayed_names(module: nn.Module) -> set[str]:
     return {name for name, tensor in module.named_parameters() if tensor.ndim >= 2 and name not in spared}
 
 
-def make_optimizers(module: nn.Module, optimization: Optimization, rate: float) -> list[Optimizer]:
-    """The named optimizer over the trainable parameters of ``module``; two of them for Muon.
+def own_decay(rule: Rule) -> float:
+    """By how much the rule itself shrinks weights, per step and over the rate."""
+    if not rule.decouples:
+        return 0.0
+    decay = rule.weight_decay  # type: ignore[attr-defined]
+    return DECAY if decay is None else float(decay)
 
-    They are fused where torch can: one pass over all parameters instead of several small operations on each.
+
+def make_optimizers(module: nn.Module, rule: Rule, rate: float, *, penalty: float = 0.0) -> list[Optimizer]:
+    """Optimizers by ``rule`` over the trainable parameters of ``module``; two of them for Muon.
+
+    A ``penalty`` that is added to the gradient acts on matrices only, and so does the decay of a rule that decouples
+    it: not on biases, norms and embeddings. Muon moves the matrices of hidden layers and leaves the rest to another.
     """
+    rule.check()
     named = {name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad}
     decayed = decayed_names(module) & named.keys()
-    if optimization.name == "muon":
-        matrices = _hidden_matrices(module, named, decayed)
-        first = Muon(
-            [named[name] for name in named if name in matrices], rate, optimization.weight_decay,
-            optimization.momentum, optimization.nesterov,
-        ) if matrices else None  # fmt: skip
-        rest = {name: tensor for name, tensor in named.items() if name not in matrices}
-        second = _first_order("adamw", rest, decayed, optimization, rate) if rest else None
-        return [optimizer for optimizer in (first, second) if optimizer is not None]
-    if optimization.name not in OPTIMIZERS:
-        raise ValueError(f"make_optimizers: name must be one of {', '.join(OPTIMIZERS)}; got {optimization.name!r}.")
-    return [_first_order(optimization.name, named, decayed, optimization, rate)]
+    if not isinstance(rule, Muon):
+        return [_optimizer(rule, named, decayed, rate, penalty)]
+    matrices = _hidden_matrices(module, named, decayed)
+    optimizers: list[Optimizer] = []
+    if matrices:
+        hidden = [named[name] for name in named if name in matrices]
+        optimizers.append(BatchedMuon(hidden, rate, own_decay(rule), rule.momentum, rule.nesterov))
+    others = {name: tensor for name, tensor in named.items() if name not in matrices}
+    if others:
+        rest = AdamW(weight_decay=rule.weight_decay) if rule.rest is None else rule.rest
+        optimizers.append(_optimizer(rest, others, decayed, rate, 0.0))
+    return optimizers
 
 
 def _hidden_matrices(module: nn.Module, named: Mapping[str, Tensor], decayed: set[str]) -> set[str]:
@@ -85,22 +87,41 @@ def _hidden_matrices(module: nn.Module, named: Mapping[str, Tensor], decayed: se
     return set(matrices if getattr(module, "tied", False) else matrices[1:-1])
 
 
-def _first_order(
-    name: str, named: Mapping[str, Tensor], decayed: set[str], optimization: Optimization, rate: float
-) -> Optimizer:
-    groups = [
+def _optimizer(rule: Rule, named: Mapping[str, Tensor], decayed: set[str], rate: float, penalty: float) -> Optimizer:
+    rule, decay = rule.on_gradient_points(), penalty or own_decay(rule)
+    parts = [
         [named[name] for name in named if name in decayed],
         [named[name] for name in named if name not in decayed],
     ]
-    decays = [optimization.weight_decay, 0.0]
-    if not all(groups) or not optimization.weight_decay:  # one kind only: one fused update instead of two
-        groups, decays = [list(named.values())], decays[:1] if groups[0] else decays[1:]
-    given: Any = [{"params": group, "weight_decay": decay} for group, decay in zip(groups, decays)]
-    if name == "sgd":
-        nesterov = optimization.nesterov and optimization.momentum > 0
-        return SGD(given, rate, momentum=optimization.momentum, nesterov=nesterov, fused=True)
-    kind = LightAdam if name == "adam" else LightAdamW
-    return kind(given, rate, betas=optimization.betas, eps=optimization.eps, fused=True)
+    decays = [decay, 0.0]
+    if not all(parts) or not decay:  # one kind only: one fused update instead of two
+        parts, decays = [list(named.values())], decays[:1] if parts[0] else decays[1:]
+    groups = [{"params": part, "weight_decay": decay} for part, decay in zip(parts, decays)]
+    fused = FUSED.get(type(rule), RuleOptimizer)(groups, rate, rule)
+    return RuleOptimizer(groups, rate, rule) if fused is None else fused
+
+
+def _light_adam(groups: Groups, rate: float, rule: Adam) -> Optimizer:
+    kind = LightAdamW if isinstance(rule, AdamW) else LightAdam
+    return kind(groups, rate, betas=(float(rule.beta_1), float(rule.beta_2)), eps=rule.epsilon, fused=True)
+
+
+def _fused_sgd(groups: Groups, rate: float, rule: Momentum | Nesterov) -> Optimizer | None:
+    """None for velocities that contain the rate, or are averages: torch has no such form."""
+    if rule.convention != "unscaled":
+        return None
+    nesterov = isinstance(rule, Nesterov) and rule.gamma > 0
+    return SGD(groups, rate, momentum=rule.gamma, nesterov=nesterov, fused=True)
+
+
+# Faster forms of the same equations; a test holds each of them against the rule.
+FUSED: dict[type[Rule], Callable[[Groups, float, Any], Optimizer | None]] = {
+    Adam: _light_adam,
+    AdamW: _light_adam,
+    Descent: lambda groups, rate, _: SGD(groups, rate, fused=True),
+    Momentum: _fused_sgd,
+    Nesterov: _fused_sgd,
+}
 
 
 def slots(optimizers: Sequence[Optimizer], named: Iterable[tuple[str, Tensor]]) -> dict[str, np.ndarray]:
@@ -121,7 +142,7 @@ def load_slots(optimizers: Sequence[Optimizer], named: Iterable[tuple[str, Tenso
         name, slot = key.rsplit(":", 1)
         tensor = torch.from_numpy(np.array(value))
         parameter = tensors[name]
-        if slot != "step":  # Adam counts its steps on the CPU by default
+        if slot not in NUMBERS:  # which are counted on the CPU, in a precision of their own
             # A fused update walks through memory, so a slot must have the strides of its parameter.
             tensor = torch.empty_like(parameter, dtype=tensor.dtype).copy_(tensor)
         owners[id(parameter)].state[parameter][slot] = tensor

@@ -1,43 +1,46 @@
-"""Learning-rate schedules by name: the functions of :mod:`margin.optimize.schedules` over a known number of steps."""
+"""The learning rates of a training, from the name or the object of a schedule."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import ClassVar
 
-from margin.optimize.schedules import (
-    Schedule,
-    constant,
-    cosine,
-    exponential,
-    inverse_power,
-    linear,
-    one_cycle,
-    step_decay,
-    warm_up,
-)
+from margin.core.domains import Integer, Number
+from margin.core.parameters import parameter
+from margin.optimize.rate_schedules import SCHEDULES, RateSchedule, WarmUp
+from margin.optimize.schedules import Schedule, inverse_power
 
-__all__ = ["SCHEDULES", "rate_schedule"]
+__all__ = ["InverseScaling", "named_schedule", "rate_schedule"]
 
-EXPONENTIAL_END = 0.01  # what is left of the rate at the end of an exponential schedule
-STEP_DROP = 0.1  # each drop of the step schedule leaves this much
-STEP_COUNT = 3  # the step schedule has this many equally long levels
 
-# Of the full rate and the number of steps. "adaptive" is constant until the loss stops falling, which is the
-# business of the training.
-SCHEDULES: dict[str, Callable[[float, int], Schedule]] = {
-    "constant": lambda rate, _: constant(rate),
-    "adaptive": lambda rate, _: constant(rate),
-    "cosine": lambda rate, steps: cosine(rate, steps=steps),
-    "linear": lambda rate, steps: linear(rate, steps=steps),
-    "step": lambda rate, steps: step_decay(rate, every=math.ceil(steps / STEP_COUNT), factor=STEP_DROP),
-    "exponential": lambda rate, steps: exponential(rate, factor=EXPONENTIAL_END ** (1 / steps)),
-    "one_cycle": lambda rate, steps: one_cycle(rate, steps=max(steps, 10)),
-}
+class InverseScaling(RateSchedule):
+    r""":math:`\eta / (1 + t)^p` with t the rows seen in finished epochs: scikit-learn's "invscaling"."""
+
+    _open_ended: ClassVar[bool] = True
+
+    _: KW_ONLY
+    power: float = parameter(0.5, Number(low=0), "Exponent of the rows seen.")
+    steps_per_epoch: int = parameter(1, Integer(low=1), "Updates of an epoch.")
+    n_rows: int = parameter(1, Integer(low=1), "Rows of an epoch.")
+
+    def _over(self, rate: float, steps: int) -> Schedule:
+        by_rows = inverse_power(rate, power=self.power)
+        return lambda t: by_rows(t // self.steps_per_epoch * self.n_rows)
+
+
+def named_schedule(schedule: str | RateSchedule) -> RateSchedule:
+    """The object that goes by a name; an object is itself."""
+    if isinstance(schedule, RateSchedule):
+        return schedule
+    if schedule == "invscaling":
+        return InverseScaling()
+    if schedule not in SCHEDULES:
+        raise ValueError(f"rate_schedule: name must be invscaling or one of {', '.join(SCHEDULES)}; got {schedule!r}.")
+    return SCHEDULES[schedule]
 
 
 def rate_schedule(
-    name: str,
+    schedule: str | RateSchedule,
     rate: float,
     *,
     steps: int,
@@ -54,13 +57,7 @@ def rate_schedule(
     >>> [rate_schedule("cosine", 1.0, steps=100)(t) for t in (0, 50)]
     [1.0, 0.5]
     """
-    rise = round(warmup * steps)
-    schedule: Schedule
-    if name == "invscaling":
-        by_rows = inverse_power(rate, power=power)
-        schedule = lambda t: by_rows(t // steps_per_epoch * n_rows)  # noqa: E731
-    elif name in SCHEDULES:
-        schedule = SCHEDULES[name](rate, max(1, steps - rise))
-    else:
-        raise ValueError(f"rate_schedule: name must be invscaling or one of {', '.join(SCHEDULES)}; got {name!r}.")
-    return warm_up(schedule, steps=rise) if rise else schedule
+    following = named_schedule(schedule)
+    if isinstance(following, InverseScaling):
+        following = InverseScaling(power=power, steps_per_epoch=steps_per_epoch, n_rows=n_rows)
+    return WarmUp(schedule=following, fraction=warmup).over(rate, steps)

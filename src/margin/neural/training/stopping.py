@@ -9,23 +9,22 @@ import numpy as np
 from torch import nn
 
 from margin.neural.weights import copy_weights, load_weights
+from margin.optimize.rate_schedules import Plateau
+from margin.optimize.schedules import watch_loss
 
 __all__ = ["Patience"]
-
-SMALLEST_RATE_FACTOR = 1e-3  # an adaptive learning rate that fell below this fraction has nothing left to try
-RATE_DIVISOR = 5.0  # what an adaptive learning rate is divided by
 
 
 class Patience:
     """Watches the loss of every epoch; ``patience`` epochs without a gain above ``tol`` are enough.
 
-    With ``keep_best`` the weights of the lowest loss ever seen are kept, however small the gain. With ``adaptive`` the
-    learning rate is divided by 5 first, and training ends when that has been done too often.
+    With ``keep_best`` the weights of the lowest loss ever seen are kept, however small the gain. A ``plateau`` lowers
+    the learning rate first, and training ends when that has been done too often.
     """
 
-    def __init__(self, patience: float, tol: float, *, keep_best: bool = True, adaptive: bool = False):
+    def __init__(self, patience: float, tol: float, *, keep_best: bool = True, plateau: Plateau | None = None):
         self.patience, self.tol = patience, tol
-        self.keep_best, self.adaptive = keep_best, adaptive
+        self.keep_best, self.plateau = keep_best, plateau
         self.stale_epochs = 0
         self.rate_factor = 1.0
         self.best_loss: float | None = None
@@ -33,18 +32,18 @@ class Patience:
 
     def see(self, loss: float, module: nn.Module | None = None) -> bool:
         """Take note of an epoch; True when it is time to stop."""
-        gain = np.inf if self.best_loss is None else self.best_loss - loss
-        self.stale_epochs = 0 if gain > self.tol else self.stale_epochs + 1
-        if gain > 0:
+        before = np.inf if self.best_loss is None else self.best_loss
+        best, self.stale_epochs = watch_loss(before, self.stale_epochs, loss, tol=self.tol)
+        if self.best_loss is None or best < before:
             self.best_loss = loss
             if self.keep_best and module is not None:
                 self.best_weights = copy_weights(module)
         if self.stale_epochs < self.patience:
             return False
-        if not self.adaptive or self.rate_factor / RATE_DIVISOR < SMALLEST_RATE_FACTOR:
+        lower = None if self.plateau is None else self.plateau.lowered(self.rate_factor)
+        if lower is None:
             return True
-        self.rate_factor /= RATE_DIVISOR
-        self.stale_epochs = 0
+        self.rate_factor, self.stale_epochs = lower, 0
         return False
 
     def restore_best(self, module: nn.Module) -> None:

@@ -17,10 +17,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.neural.activations.fused import fused_log_softmax
+from margin.neural.losses.class_losses import CrossEntropy
+from margin.neural.losses.fused import fused_nll_loss
+from margin.neural.losses.network_loss import NetworkLoss
+from margin.neural.losses.target_losses import SquaredError
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
-from margin.neural.training.objectives import cross_entropy, squared_error
+from margin.neural.training.objectives import Supervised
 from margin.neural.training.steps import Objective
 from margin.neural.written_gradients import ACTIVATION_BACKWARD
 
@@ -31,14 +36,15 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
     """A function that sets the gradients of ``module`` for a batch and returns the loss; None for other networks.
 
     >>> net = MLP([3, 4, 2])
-    >>> loss = written_gradient(net, cross_entropy)(Batch((torch.ones(5, 3), torch.zeros(5, dtype=torch.int64))))
+    >>> batch = Batch((torch.ones(5, 3), torch.zeros(5, dtype=torch.int64)))
+    >>> loss = written_gradient(net, Supervised(CrossEntropy()))(batch)
     >>> tuple(net.linears[0].weight.grad.shape), loss["loss"].mass
     ((4, 3), 5.0)
     """
-    loss_of = LOSSES.get(objective)
+    loss_of = _written_loss(objective)
     if loss_of is None or type(module) not in (MLP, TwoClassMLP) or not isinstance(module, MLP):
         return None
-    usual = module.dropout.p == 0 and type(module.activation) in ACTIVATION_BACKWARD
+    usual = module.dropout.p == 0 and module.norms is None and type(module.activation) in ACTIVATION_BACKWARD
     if not usual or not all(p.requires_grad and p.device.type == "cpu" for p in module.parameters()):
         return None
     # Looking parameters up in a module takes longer than adding a bias.
@@ -66,8 +72,8 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
 
 def _cross_entropy(logits: Tensor, y: Tensor, batch: Batch) -> tuple[Mean, Tensor]:
     """The cross-entropy, and the gradient of its mean in the logits, (n, classes)."""
-    logs = functional.log_softmax(logits, dim=1)
-    loss, row = _mean(functional.nll_loss(logs, y, reduction="none"), batch)
+    logs = fused_log_softmax(logits, dim=1)
+    loss, row = _mean(fused_nll_loss(logs, y, reduction="none"), batch)
     above = torch.zeros_like(logs).scatter_(1, y[:, None], -row[:, None])
     return loss, torch.ops.aten._log_softmax_backward_data(above, logs, 1, logs.dtype)
 
@@ -95,7 +101,14 @@ def _one(dtype: torch.dtype) -> Any:
     return torch.ones((), dtype=dtype)
 
 
-LOSSES: dict[Objective, Callable[[Tensor, Tensor, Batch], tuple[Mean, Tensor]]] = {
-    cross_entropy: _cross_entropy,
-    squared_error: _squared_error,
-}
+WrittenLoss = Callable[[Tensor, Tensor, Batch], tuple[Mean, Tensor]]
+
+#: The written forms of losses, by their class.
+WRITTEN: dict[type[NetworkLoss], WrittenLoss] = {CrossEntropy: _cross_entropy, SquaredError: _squared_error}
+
+
+def _written_loss(objective: Objective) -> WrittenLoss | None:
+    """The written form of what ``objective`` minimizes; None where there is none."""
+    if not isinstance(objective, Supervised) or objective.several or getattr(objective.loss, "label_smoothing", False):
+        return None
+    return WRITTEN.get(type(objective.loss))

@@ -41,7 +41,7 @@ class Settings:
     def __init__(self, path: str, values: Mapping[str, Any]):
         self.path, self.values = path, values
         self.kind = values.get("model_type")
-        if self.kind not in MODEL_TYPES:
+        if not isinstance(self.kind, str) or self.kind not in MODEL_TYPES:
             raise ValueError(
                 f"load_transformers: model_type in {path} must be one of {', '.join(MODEL_TYPES)}; got {self.kind!r}."
             )
@@ -70,7 +70,7 @@ class Settings:
     def activation(self, name: str, default: str) -> str:
         """Ours of the same function."""
         value = self.values.get(name, default)
-        if value not in ACTIVATIONS:
+        if not isinstance(value, str) or value not in ACTIVATIONS:
             raise ValueError(
                 f"load_transformers: {name} in {self.path} must be one of {', '.join(ACTIVATIONS)}; got {value!r}."
             )

@@ -16,7 +16,7 @@ from typing import Any
 __all__ = ["Expected", "Row", "areas", "find", "inventory", "row", "rows"]
 
 FIELDS = {"id", "title", "kind", "where", "equation", "statement", "code", "experiment", "numbers", "erratum"}
-FIELDS |= {"notation", "values"}
+FIELDS |= {"notation", "values", "as_run"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ class Row:
     ``code`` are dotted paths; ``experiment`` names a module of :mod:`margin.notes.experiments`. The claim that
     checks the row, if it has one, is registered under ``id`` in :mod:`margin.notes.claims`.
 
+    ``as_run`` are those paths of ``code`` that the product executes, where they differ from the form *as written*:
+    the rest of ``code``. Where a row has both, its check, or a test of the same name, holds the two forms together.
+
     ``numbers`` are the numbers of the notes as a reader sees them, ``values`` those that the check reads.
     ``slips`` are the mistakes of the notes that running something shows, one sentence or two for each, and its
     check has a counter-example for every one. ``notation`` are those that no run can show: spelling, symbols,
@@ -49,6 +52,7 @@ class Row:
     where: tuple[str, ...]
     statement: str
     code: tuple[str, ...]
+    as_run: tuple[str, ...] = ()
     equation: str = ""
     experiment: str = ""
     numbers: str = ""
@@ -60,6 +64,11 @@ class Row:
     def erratum(self) -> str:
         """All that is wrong in the notes here, as one text."""
         return " ".join((*self.slips, self.notation)).strip()
+
+    @property
+    def as_written(self) -> tuple[str, ...]:
+        """The plain forms of the equation: all of ``code`` that ``as_run`` does not name."""
+        return tuple(path for path in self.code if path not in self.as_run)
 
 
 @cache
@@ -113,11 +122,19 @@ def _row(area: str, entry: dict[str, Any]) -> Row:
     code, erratum = entry["code"], entry.get("erratum", ())
     lists = {
         "where": tuple(entry["where"]),
-        "code": (code,) if isinstance(code, str) else tuple(code),
-        "slips": (erratum,) if isinstance(erratum, str) else tuple(erratum),
+        "code": _strings(code),
+        "as_run": _strings(entry.get("as_run", ())),
+        "slips": _strings(erratum),
     }
+    uncited = [path for path in lists["as_run"] if path not in lists["code"]]
+    if uncited:
+        raise ValueError(f"Atlas row {entry.get('id')!r} in {area}.toml runs {uncited}, which its code does not name.")
     fields = {name: value for name, value in entry.items() if name != "erratum"}
     return Row(area=area, **{**fields, **lists})
+
+
+def _strings(value: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _load(name: str) -> dict[str, Any]:

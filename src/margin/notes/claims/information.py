@@ -16,6 +16,7 @@ from margin.foundations.information import (
     decode,
     encode,
     entropy,
+    entropy_of_weights,
     fit_poisson_to_geometric,
     huffman_code,
     js_divergence,
@@ -28,6 +29,7 @@ from margin.foundations.information import (
     surprise,
     surprise_laws,
 )
+from margin.metrics import log_loss
 from margin.notes.claims import claim
 from margin.notes.claims.chance import ERRORS
 
@@ -73,6 +75,7 @@ def entropy_lies_between_zero_and_log_k(seed: int) -> Verdict:
     return corrected(
         every(
             scipy=near(entropy(p), stats.entropy(p, axis=1), tolerance=1e-12),
+            as_run=near(entropy_of_weights(40.0 * p), entropy(p), tolerance=1e-12),
             point_mass=equal(float(entropy([0, 1, 0])), 0.0),
             uniform=near(entropy(np.full(7, 1 / 7)), math.log(7), tolerance=1e-12),
             largest=below(float(entropy(p).max()), math.log(7)),
@@ -86,6 +89,7 @@ def entropy_lies_between_zero_and_log_k(seed: int) -> Verdict:
 def one_bit_is_log_two_nats(seed: int) -> Verdict:
     p = _simplex(np.random.default_rng(seed), 100, 5)
     return every(
+        as_run=near(entropy_of_weights(40.0 * p, base=2), entropy(p, base=2), tolerance=1e-12),
         conversion=near(entropy(p, base=2), entropy(p) / math.log(2), tolerance=1e-12),
         coin_in_bits=near(entropy([0.5, 0.5], base=2), 1.0, tolerance=1e-15),
         coin_in_nats=near(entropy([0.5, 0.5]), 0.693147, tolerance=5e-7),
@@ -113,10 +117,12 @@ def a_better_fit_gives_shorter_codes(seed: int) -> Verdict:
 def cross_entropy_is_least_at_the_truth(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     p, q = _simplex(rng, 500, 6), _simplex(rng, 500, 6)
+    labels = rng.integers(6, size=500)
     x = rng.normal(1.0, 2.0, size=100_000)
     sampled = cross_entropy_sampled(x, stats.norm(0, 1).logpdf)
     exact = float(kl_normal(1, 2, 0, 1)) + 0.5 * math.log(2 * math.pi * math.e * 4)
     return every(
+        as_run=near(log_loss(labels, q), cross_entropy(np.eye(6)[labels], q).mean(), tolerance=1e-12),
         sum_of_parts=near(cross_entropy(p, q), entropy(p) + kl_divergence(p, q), tolerance=1e-12),
         excess=above(float((cross_entropy(p, q) - entropy(p)).min()), -1e-12),
         at_the_truth=near(cross_entropy(p, p), entropy(p), tolerance=1e-12),
@@ -248,6 +254,16 @@ def the_best_poisson_matches_the_mean() -> Verdict:
     )
 
 
+def _kl_of_codes(mean: list[float], sd: list[float]) -> float:
+    """The divergence from the standard normal as a variational autoencoder computes it."""
+    import torch
+
+    from margin.generative.elbo import kl_to_standard_normal
+
+    log_variance = 2 * torch.tensor([sd], dtype=torch.float64).log()
+    return float(kl_to_standard_normal(torch.tensor([mean], dtype=torch.float64), log_variance))
+
+
 @claim("kl-univariate-gaussians")
 def kl_between_normals_matches_the_integral() -> Verdict:
     def integral(m0: float, s0: float, m1: float, s1: float) -> float:
@@ -261,6 +277,7 @@ def kl_between_normals_matches_the_integral() -> Verdict:
             integral=near([kl_normal(*case) for case in cases], [integral(*case) for case in cases], tolerance=1e-9),
             notes=near(kl_normal(1, 2, 0, 1), 1.306853, tolerance=5e-7),
             same=equal(float(kl_normal(0, 2, 0, 2)), 0.0),
+            as_run=near(_kl_of_codes([1.3], [0.4]), kl_normal(1.3, 0.4, 0, 1), tolerance=1e-12),
         ),
         printed=near(printed_same, kl_normal(0, 2, 0, 2), tolerance=1e-9),
     )
@@ -279,6 +296,11 @@ def kl_between_gaussians_uses_the_squared_mahalanobis_distance(seed: int) -> Ver
             exact=near(kl_gaussians(m0, S0, m1, S1), 1.0, tolerance=1e-12),
             sampled=near(sampled, 1.0, tolerance=ERRORS * error),
             same=near(kl_gaussians(m0, S0, m0, S0), 0.0, tolerance=1e-15),
+            as_run=near(
+                _kl_of_codes([1.3, -0.2], [0.4, 1.7]),
+                kl_gaussians([1.3, -0.2], np.diag([0.4, 1.7]) ** 2, m0, np.eye(2)),
+                tolerance=1e-12,
+            ),
             one_dimension=near(kl_gaussians([1], [[4]], [0], [[1]]), kl_normal(1, 2, 0, 1), tolerance=1e-12),
         ),
         printed=near(without_means + 0.5 * math.sqrt(squared), 1.0, tolerance=1e-3),

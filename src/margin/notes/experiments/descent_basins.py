@@ -40,7 +40,7 @@ def settle(grad: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, rate: f
     """Descend from all starts at once: the rule is element-wise, so a stack of points is one array."""
     rule, x = Descent(), starts
     for _ in range(steps):
-        x = x + rule.update(None, grad(x), x, rate)[1]
+        x = x + rule.update(rule.start(x), grad(x), x, rate)[1]
     return x
 
 

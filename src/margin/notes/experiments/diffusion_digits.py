@@ -27,7 +27,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.generative import DiffusionModel
     from margin.generative.diffusion.chain import walk
     from margin.generative.diffusion.schedules import noise_schedule
-    from margin.generative.distances import frechet
+    from margin.metrics.samples import frechet_distance
 
     data = load_digits().data[np.random.default_rng(seed).permutation(1797)]
     X = (data[: 600 if fast else 1797] / 16).astype(np.float32)
@@ -56,8 +56,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "last_variance": float(states[-1].var()),
         "backward": np.stack([backwards[k] for k in chosen]),
         "made": made,
-        "distance": frechet(made, X),
-        "noise_distance": frechet(X.mean(axis=0) + X.std(axis=0) * states[-1, :300].numpy(), X),
+        "distance": frechet_distance(made, X),
+        "noise_distance": frechet_distance(X.mean(axis=0) + X.std(axis=0) * states[-1, :300].numpy(), X),
     }
 
 

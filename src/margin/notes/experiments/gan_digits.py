@@ -27,7 +27,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from sklearn.datasets import load_digits
 
     from margin.generative import GAN
-    from margin.generative.distances import frechet
+    from margin.metrics.samples import frechet_distance
 
     data = load_digits().data[np.random.default_rng(seed).permutation(1797)]
     X = (data[: 600 if fast else 1797] / 16).astype(np.float32)
@@ -46,7 +46,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         measured |= {
             f"{name}_grids": np.stack(grids),
             f"{name}_curve": np.array(curve),
-            f"{name}_distance": frechet(made, X),
+            f"{name}_distance": frechet_distance(made, X),
             f"{name}_ink": float(made.mean()),
         }
     return measured

@@ -17,7 +17,7 @@ import numpy as np
 
 from margin.core.verdict import Verdict, above, below, every
 from margin.metrics import accuracy
-from margin.optimize.rules import Adam
+from margin.optimize.rules import AdamW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def _train(
     X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, start: Any, decay: float, steps: int
 ) -> dict[str, Any]:
     """Full-batch descent on the squared error; accuracies and the length of the weights every ten steps."""
-    rule, weights, target = Adam(weight_decay=decay), list(start), np.eye(MODULUS)[y[train]]
+    rule, weights, target = AdamW(weight_decay=decay), list(start), np.eye(MODULUS)[y[train]]
     states = [rule.start(w) for w in weights]
     history: dict[str, list[float]] = {"train": [], "test": [], "length": []}
     for step in range(steps):

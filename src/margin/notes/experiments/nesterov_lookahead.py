@@ -35,7 +35,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         gradient = grad(point)
         vectors[type(rule).__name__] = {
             "point": point,
-            "jump": -GAMMA * velocity,
+            "jump": -GAMMA * velocity.velocity,
             "correction": -RATE * gradient,
             "step": rule.update(velocity, gradient, x, RATE)[1],
         }

@@ -19,7 +19,7 @@ from margin.optimize.descent import descend
 from margin.optimize.landscapes import BEALE, HIMMELBLAU, ROSENBROCK, SADDLE, Landscape, ravine
 from margin.optimize.problems import least_squares
 from margin.optimize.quadratics import classify_critical_point
-from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, Rule
+from margin.optimize.rules import AdaDelta, AdaGrad, Adam, AdamW, Descent, Momentum, Nesterov, RMSProp, Rule
 
 if TYPE_CHECKING:
     from matplotlib.animation import Animation
@@ -33,7 +33,7 @@ RULES: dict[str, Rule] = {
     "RMSProp": RMSProp(0.9),
     "AdaDelta": AdaDelta(),
     "Adam": Adam(),
-    "AdamW": Adam(weight_decay=0.001),
+    "AdamW": AdamW(weight_decay=0.001),
 }
 SECOND_ORDER = {"BFGS": "bfgs", "trust region": "trust_region"}
 COLORS = ("#444444", "#1f77b4", "#17becf", "#ff7f0e", "#bcbd22", "#8c564b", "#d62728", "#e377c2", "#2ca02c", "#9467bd")

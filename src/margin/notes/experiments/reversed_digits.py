@@ -38,8 +38,9 @@ def trained(seed: int, length: int, steps: int, width: int) -> Any:
 
     from margin.neural.attention import TransformerConfig
     from margin.neural.nets.transformer import EncoderDecoderTransformer
-    from margin.neural.training import Minimize, Optimization, Plan, RowBatches, TensorRows, Training, train
+    from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
     from margin.neural.weights import build
+    from margin.optimize.rules import AdamW
     from margin.optimize.schedules import one_cycle
 
     def next_digit(module: Any, batch: tuple[Any, ...], _noise: Any) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def trained(seed: int, length: int, steps: int, width: int) -> Any:
     config = TransformerConfig(d_model=width, n_heads=2, n_blocks=1, d_ff=2 * width, context=length, norm="rms")
     model = build(lambda: EncoderDecoderTransformer(DIGITS, DIGITS + 1, config), seed)
     sources = np.random.default_rng(seed).integers(DIGITS, size=(steps * 64, length))
-    step = Minimize(model, next_digit, Optimization("adamw"), schedule=one_cycle(0.02, steps=steps), clip_norm=1.0)
+    step = Minimize(model, next_digit, AdamW(weight_decay=0.0), schedule=one_cycle(0.02, steps=steps), clip_norm=1.0)
     training = Training(RowBatches(TensorRows.of(sources), 64, seed), step, Plan(1, None), threads=1)
     list(train(training))
     return model.eval()

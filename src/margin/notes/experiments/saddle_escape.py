@@ -38,7 +38,7 @@ def steps_to_leave(delta: float, noise: float, rng: np.random.Generator) -> int:
     _, grad, _ = quadratic(np.diag([2.0, -2.0]))
     rule, x = Descent(), np.array([0.0, delta])
     for t in range(1, 1000):
-        x = x + rule.update(None, grad(x) + noise * rng.standard_normal(2), x, RATE)[1]
+        x = x + rule.update(rule.start(x), grad(x) + noise * rng.standard_normal(2), x, RATE)[1]
         if np.linalg.norm(x) >= 1:
             return t
     return 1000
@@ -52,7 +52,7 @@ def wells(rng: np.random.Generator, runs: int, batch: int, steps: int) -> np.nda
         order = rng.permuted(np.tile(np.arange(4), (runs, 1)), axis=1)  # an epoch, anew for every run
         for rows in np.split(order, 4 // batch, axis=1):
             gradient = 4 * x * (x**2 - 1) + 0.3 + TILTS[rows].mean(axis=1)
-            x = x + rule.update(None, gradient, x, rate(len(path) - 1))[1]
+            x = x + rule.update(rule.start(x), gradient, x, rate(len(path) - 1))[1]
             path.append(x)
     return np.array(path)
 

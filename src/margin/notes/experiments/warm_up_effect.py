@@ -67,7 +67,7 @@ def early_moments(rng: np.random.Generator, runs: int) -> dict[str, Any]:
     for _ in range(60):
         state, step = rule.update(state, rng.normal(0.2, 1.0, runs), x, 1.0)
         raw.append(float(state.second.mean()))
-        fixed.append(float(state.corrected(rule.beta1, rule.beta2)[1].mean()))
+        fixed.append(float(state.corrected(rule.beta_1, rule.beta_2)[1].mean()))
         scatter.append(float(step.std()))
     return {"raw": np.array(raw), "fixed": np.array(fixed), "scatter": np.array(scatter), "second": 1.04}
 

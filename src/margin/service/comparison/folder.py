@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from margin.core.full_disk import append_line
-from margin.core.strict_json import strict
+from margin.core.strict_json import strict_text
 from margin.metrics import Metric
 from margin.runs import Run
+from margin.runs.folder import OUTPUTS
 from margin.selection import FoldPlan, Output, Standing, Trial
 from margin.selection.outputs import scores_of
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
@@ -43,7 +44,7 @@ class ComparisonFolder:
         """Keep a trial: first its predictions, then the line that counts it as done."""
         if output is not None and trial.stage in (FOLD, HELD_OUT):
             self.write_output(trial.model, trial.fold, output)
-        append_line(self._trials_path, json.dumps(strict(asdict(trial))))
+        append_line(self._trials_path, strict_text(asdict(trial)))
 
     def trials(self, settings: Mapping[str, str], metric: Metric, plan: FoldPlan, y: np.ndarray) -> list[Trial]:
         """What an earlier start finished for models that still have the same settings.
@@ -99,7 +100,7 @@ class ComparisonFolder:
         return all(self._output_path(model, fold).exists() for fold in folds)
 
     def _output_path(self, model: str, fold: int) -> Path:
-        return self.run.folder / "outputs" / model / ("held-out.npz" if fold < 0 else f"{fold}.npz")
+        return self.run.folder / OUTPUTS / model / ("held-out.npz" if fold < 0 else f"{fold}.npz")
 
     def write_plan(self, plan: FoldPlan) -> None:
         pairs = {
@@ -116,7 +117,7 @@ class ComparisonFolder:
         self._write_json("curve.json", [asdict(trial) for trial in trials if trial.stage == CURVE])
 
     def _write_json(self, name: str, value: Any) -> None:
-        write_atomically(self.run.folder / name, json.dumps(strict(value), indent=2, allow_nan=False).encode())
+        write_atomically(self.run.folder / name, strict_text(value, indent=2).encode())
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

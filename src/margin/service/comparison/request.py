@@ -107,7 +107,7 @@ class ComparisonRequest:
 
     def command(self, data: str, out: str = "") -> str:
         """The shell command that asks for the same."""
-        parts = ["margin", "compare", data]
+        parts = ["margin", "compare", f"./{data}" if data.startswith("-") and data != "-" else data]
         for name, value in self._given():
             flag = {"models": "--model", "settings": "--set"}.get(name, "--" + name.replace("_", "-"))
             if isinstance(value, bool):

@@ -1,7 +1,8 @@
 """The preparation of columns: filling, scaling, labels as zeros and ones.
 
 A graph has one input per column of a table: numbers and flags as double precision with NaN for what is missing, labels
-as strings with "(missing)". How a table spells numbers is not its business.
+as strings, of which the empty one, "NaN", "None" and the other marks that files have for it are missing (a runtime
+makes these of null and NaN). The file says so. How a table spells numbers is not its business.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.data.column_reader import MISSING_LABEL
+from margin.data.dialect import MISSING
 from margin.store.onnx.graph import ML, CannotExport, Labels, OnnxGraph
 
 __all__ = ["Columns", "prepared", "table_inputs"]
@@ -19,6 +22,7 @@ __all__ = ["Columns", "prepared", "table_inputs"]
 Columns = str | Mapping[str, "str | Labels"]
 
 NUMBERS, LABELS = ("number", "flag"), ("category",)
+LABEL_DESCRIPTION = "A label; null, NaN, the empty string and these are missing: " + ", ".join(filter(None, MISSING))
 
 
 def table_inputs(graph: OnnxGraph, kinds: Mapping[str, str]) -> Columns:
@@ -28,7 +32,11 @@ def table_inputs(graph: OnnxGraph, kinds: Mapping[str, str]) -> Columns:
         name, kind = next(iter(strange.items()))
         raise CannotExport(f"export_onnx: the column {name!r} is a {kind}, whose preparation ONNX cannot express.")
     return {
-        name: graph.input_numbers(name, 1) if kind in NUMBERS else graph.input_labels(name)
+        name: (
+            graph.input_numbers(name, 1, "A number; NaN is missing.")
+            if kind in NUMBERS
+            else graph.input_labels(name, LABEL_DESCRIPTION)
+        )
         for name, kind in kinds.items()
     }
 
@@ -49,19 +57,32 @@ def _pipeline(graph: OnnxGraph, pipeline: Any, columns: Columns) -> str:
 
 def _column_transformer(graph: OnnxGraph, transformer: Any, columns: Columns) -> str:
     parts = []
+    if isinstance(columns, str) and not all(_are_positions(chosen) for _, _, chosen in transformer.transformers_):
+        raise CannotExport(
+            "export_onnx: a ColumnTransformer that chooses columns by name is exported only behind a ColumnReader, as "
+            "margin.data.preprocessor makes it; fit it to an array and choose by position."
+        )
     for _, step, chosen in transformer.transformers_:
         if isinstance(step, str):
             if step == "drop":
                 continue
             raise CannotExport("export_onnx: a ColumnTransformer that passes columns through cannot be exported.")
         if isinstance(columns, str):
-            parts.append(prepared(graph, step, graph.picked(columns, list(chosen))))
+            positions = np.arange(transformer.n_features_in_)[chosen]
+            parts.append(prepared(graph, step, graph.picked(columns, positions.tolist())))
         else:
             parts.append(prepared(graph, step, {str(name): columns[str(name)] for name in chosen}))
     return graph.beside(parts)
 
 
+def _are_positions(chosen: Any) -> bool:
+    ends = [chosen.start, chosen.stop] if isinstance(chosen, slice) else np.asarray(chosen).tolist()
+    return all(isinstance(end, int | None) for end in (ends if isinstance(ends, list) else [ends]))
+
+
 def _imputer(graph: OnnxGraph, step: Any, columns: Columns) -> str:
+    if step.indicator_ is not None:
+        raise CannotExport("export_onnx: a SimpleImputer that adds columns for what is missing cannot be exported.")
     x = _matrix(graph, columns)
     filled = np.where(np.isnan(np.asarray(step.statistics_, dtype=np.float64)), 0.0, step.statistics_)
     return graph.add("Where", graph.add("IsNaN", x), graph.constant(filled.astype(np.float64)), x)
@@ -101,12 +122,15 @@ def _category_columns(graph: OnnxGraph, step: Any, columns: Columns) -> str:
         if not isinstance(column, Labels):
             raise CannotExport("export_onnx: a column of labels was prepared as numbers before; that is not exported.")
         other = len(labels) if merged else -1
+        codes = {str(label): code for code, label in enumerate(labels)}
+        if MISSING_LABEL in codes:
+            codes |= {mark: codes[MISSING_LABEL] for mark in MISSING if mark not in codes}
         code = graph.add(
             "LabelEncoder",
             column.name,
             domain=ML,
-            keys_strings=[str(label) for label in labels],
-            values_int64s=list(range(len(labels))),
+            keys_strings=list(codes),
+            values_int64s=list(codes.values()),
             default_int64=other,
         )
         if step.encode == "ordinal":

@@ -38,13 +38,15 @@ MODELS: dict[str, Callable[[OnnxGraph, Any, str], ModelOutput]] = {
     "MLPClassifier": networks.mlp_classifier,
     "MLPRegressor": networks.mlp_regressor,
 }
+PIPELINES = ("Pipeline", "BoundedPipeline")
 
 
 def export_onnx(model: Any, path: str | Path) -> Path:
     """Write a fitted model, alone or behind the preparation of its columns, as an ONNX file.
 
     A model fitted to an array takes ``X`` (n, p). One that was fitted to a table takes an input (n, 1) per column, by
-    name: numbers in double precision, labels as strings. Classifiers give ``label`` and ``probabilities`` (or
+    name: numbers in double precision, labels as strings; NaN, null and the empty string are missing, as the description
+    of each input says. Classifiers give ``label`` and ``probabilities`` (or
     ``scores`` where they have no probabilities), regressors ``prediction``. What ONNX cannot express is refused with a
     sentence. Needs the package ``onnx``.
 
@@ -73,6 +75,8 @@ def _inputs(graph: OnnxGraph, model: Any) -> Columns:
     reader = _first(model)
     if type(reader).__name__ == "ColumnReader":
         return table_inputs(graph, reader.kinds)
+    if not hasattr(reader, "n_features_in_"):
+        raise CannotExport(f"export_onnx: {_name(reader)} takes no table of numbers and cannot be exported.")
     return graph.input_numbers("X", int(reader.n_features_in_))
 
 
@@ -81,14 +85,14 @@ def _first(model: Any) -> Any:
     for inside in ("regressor_", "best_"):
         if hasattr(model, inside):
             return _first(getattr(model, inside))
-    if hasattr(model, "steps"):
+    if _name(model) in PIPELINES:
         return _first(model.steps[0][1])
     return _first(model.estimators_[0]) if _name(model).startswith("Blend") else model
 
 
 def _converted(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     name = _name(model)
-    if name in ("Pipeline", "BoundedPipeline"):
+    if name in PIPELINES:
         for _, step in model.steps[:-1]:
             columns = prepared(graph, step, columns)
         output = _converted(graph, model.steps[-1][1], columns)

@@ -65,16 +65,16 @@ class OnnxGraph:
         self.constants.append(numpy_helper.from_array(array, name))
         return name
 
-    def input_numbers(self, name: str, width: int) -> str:
+    def input_numbers(self, name: str, width: int, description: str = "") -> str:
         from onnx import TensorProto, helper
 
-        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.DOUBLE, [None, width]))
+        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.DOUBLE, [None, width], description))
         return name
 
-    def input_labels(self, name: str) -> Labels:
+    def input_labels(self, name: str, description: str = "") -> Labels:
         from onnx import TensorProto, helper
 
-        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.STRING, [None, 1]))
+        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.STRING, [None, 1], description))
         return Labels(name)
 
     def affine(self, x: str, matrix: Any, shift: Any) -> str:

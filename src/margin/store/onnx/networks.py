@@ -50,6 +50,8 @@ def mlp_classifier(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
 
 def mlp_regressor(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The last layer in the unit of the target."""
+    if model.network_["sizes"][-1] != len(model.target_center_):
+        raise CannotExport("export_onnx: MLPRegressor with a width for every prediction cannot be exported.")
     last = _last_layer(graph, model, x)
     if model.out_activation_ == "exp":
         return ModelOutput(graph.add("Exp", last))
@@ -59,7 +61,9 @@ def mlp_regressor(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
 def _last_layer(graph: OnnxGraph, model: Any, x: str) -> str:
     network = model.network_
     name = network["activation"]
-    if name not in ACTIVATIONS:
+    if "norm" in network:
+        raise CannotExport(f"export_onnx: the norm {network['norm']!r} cannot be exported; a network without one can.")
+    if not isinstance(name, str) or name not in ACTIVATIONS:
         allowed = ", ".join(ACTIVATIONS)
         raise CannotExport(f"export_onnx: the activation {name!r} cannot be exported; {allowed} can.")
     h = graph.shifted(x, model.center_, model.scale_)

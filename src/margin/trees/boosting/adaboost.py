@@ -22,6 +22,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
+from margin.foundations.probability.softmax import softmax_rows
 from margin.trees.boosting.adaboost_rounds import AdaBoost
 from margin.trees.boosting.tree_learners import all_own_trees, answers, votes
 
@@ -136,8 +137,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
         scores = np.column_stack([-score, score]) if score.ndim == 1 else score / max(1, len(self.classes_) - 1)
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
+        return softmax_rows(scores)
 
     def _default(self) -> Any:
         from margin.trees.cart.decision_tree import DecisionTreeClassifier

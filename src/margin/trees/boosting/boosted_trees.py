@@ -31,6 +31,7 @@ from margin.trees.cart.structure import TreeArrays
 from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import encode_strings, find_string_categories
 from margin.trees.columns import categorical_flags
+from margin.trees.restored_trees import check_bins
 
 __all__ = ["BoostedTrees"]
 
@@ -94,6 +95,8 @@ class BoostedTrees(IterativeEstimator):
             held = self._held_back(y, np.random.default_rng([seed, 1]))
         else:
             X, y, weight, held = watching.after(X, y, weight)
+        if state is not None:
+            check_bins(state["bins"], X.shape[1])
         bins = self._bins(X, weight, held, categorical, seed) if state is None else Bins(**state["bins"])
         start = self._fit_start(loss, X, y, weight, ~held, seed)
         data = BoostingData.of(bins, X, y, weight, start, held)

@@ -22,6 +22,7 @@ from margin.trees.boosting.losses import SMALLEST_CURVATURE, Loss
 from margin.trees.boosting.predicting import add_trees
 from margin.trees.boosting.round_numbers import RoundNumbers
 from margin.trees.boosting.tree_buffer import TreeBuffer, packed_trees
+from margin.trees.restored_trees import check_boosted_trees
 
 __all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
 
@@ -139,6 +140,7 @@ class BoostingRounds:
 
         A state that is ``renewed`` was asked for more rounds: one is done whatever the rule of early stopping says.
         """
+        check_boosted_trees(state["trees"], len(self.data.bins.categorical), len(self.predictions))
         self.trees = TreeBuffer(state["trees"])
         self._send_down(0, self.trees.n_trees, self.predictions)
         self._send_held_down(0, self.trees.n_trees, self.held_predictions)

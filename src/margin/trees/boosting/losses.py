@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from margin.core.quantiles import weighted_quantile
+from margin.foundations.probability.softmax import softmax_rows
 from margin.trees.boosting.leaf_location import huber_location
 
 __all__ = [
@@ -276,5 +277,4 @@ class MultinomialLoss(Loss):
         return loss, gradient, hessian
 
     def answer(self, F: np.ndarray) -> np.ndarray:
-        odds = np.exp(F - F.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
+        return softmax_rows(F)

@@ -17,6 +17,7 @@ from margin.trees.cart.several_targets import balancing_factors
 from margin.trees.cart.training_data import TrainingData
 from margin.trees.forest.bootstrap import sample_counts, tree_keys
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
+from margin.trees.restored_trees import check_forest_trees
 
 __all__ = ["ForestGrowth", "Sampling", "drawn_rows", "sample_count"]
 
@@ -119,6 +120,7 @@ class ForestGrowth:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        check_forest_trees(state["trees"], self.data.X.shape[1], self.data.n_values, self.data.categorical)
         self.trees = [{name: np.array(array) for name, array in tree.items()} for tree in state["trees"]]
         self.own["stream"] = _stream(state)
         self.judged.restore(state["out_of_bag"])

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from margin.core.notices import warn_user
+from margin.core.restoring import restored
+from margin.foundations.statistics.bootstrap import bootstrap_indices
 from margin.trees.cart.several_targets import TargetClasses, labels_of
 
 __all__ = ["OutOfBag", "bootstrap_counts", "forget_out_of_bag"]
@@ -22,7 +24,7 @@ def forget_out_of_bag(model: Any) -> None:
 
 def bootstrap_counts(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
     """How often each of ``n`` rows is among ``draws`` drawn with replacement, float64 (n,)."""
-    return np.bincount(rng.integers(n, size=draws), minlength=n).astype(np.float64)
+    return np.bincount(bootstrap_indices(n, rng, draws), minlength=n).astype(np.float64)
 
 
 class OutOfBag:
@@ -112,4 +114,4 @@ class OutOfBag:
         return {"sums": self.sums.copy(), "votes": self.votes.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.sums, self.votes = np.array(state["sums"]), np.array(state["votes"])
+        self.sums, self.votes = restored(state, "sums", self.sums), restored(state, "votes", self.votes)

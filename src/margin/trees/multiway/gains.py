@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from margin.core.arguments import finite
-from margin.foundations.information import entropy
+from margin.foundations.information import entropy_of_weights, total_surprise
 from margin.trees.multiway.category_columns import encode, is_empty, known_of
 
 __all__ = [
@@ -26,8 +26,6 @@ __all__ = [
     "split_information",
 ]
 
-SMALLEST = np.finfo(np.float64).tiny  # has a finite logarithm, which times 0 is 0
-
 
 def class_entropy(y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""How mixed the labels are, :math:`H(S) = -\sum_c p_c \log_2 p_c`.
@@ -39,7 +37,7 @@ def class_entropy(y: ArrayLike, sample_weight: ArrayLike | None = None) -> float
     if np.isnan(codes).any():
         raise ValueError("class_entropy: y must not have missing labels.")
     counts = np.bincount(codes.astype(np.int64), weights)
-    return float(entropy(counts / counts.sum(), base=2))
+    return float(entropy_bits(counts))
 
 
 def information_gain(y: ArrayLike, feature: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -96,7 +94,7 @@ def gain_of_counts(counts: np.ndarray, missing: Any = 0.0) -> tuple[np.ndarray, 
     """
     sizes = counts.sum(axis=-1)  # (..., values)
     known = sizes.sum(axis=-1)
-    bits = _weighted_bits(counts.sum(axis=-2)) - _weighted_bits(counts).sum(axis=-1)
+    bits = total_surprise(counts.sum(axis=-2), base=2) - total_surprise(counts, base=2).sum(axis=-1)
     weight = known + missing
     gain = np.maximum(bits, 0.0) / np.where(weight > 0, weight, 1.0)
     groups = np.concatenate([sizes, np.broadcast_to(np.asarray(missing)[..., None], (*known.shape, 1))], axis=-1)
@@ -108,18 +106,7 @@ def gain_of_counts(counts: np.ndarray, missing: Any = 0.0) -> tuple[np.ndarray, 
 
 def entropy_bits(weights: np.ndarray) -> np.ndarray:
     """The entropy of weights along the last axis, which need not add up to one; 0 where there is none."""
-    total = weights.sum(axis=-1)
-    return np.maximum(_weighted_bits(weights), 0.0) / np.where(total > 0, total, 1.0)
-
-
-def _xlog2x(x: np.ndarray) -> np.ndarray:
-    """x log2(x), and its limit 0 at 0."""
-    return x * np.log2(np.maximum(x, SMALLEST))
-
-
-def _weighted_bits(weights: np.ndarray) -> np.ndarray:
-    r"""Total weight times entropy, :math:`W \log_2 W - \sum_c w_c \log_2 w_c`, over the last axis."""
-    return _xlog2x(weights.sum(axis=-1)) - _xlog2x(weights).sum(axis=-1)
+    return entropy_of_weights(weights, base=2)
 
 
 def _table(

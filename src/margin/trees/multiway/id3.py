@@ -22,6 +22,7 @@ from margin.trees.multiway.category_classifier import CategoryTreeClassifier
 from margin.trees.multiway.category_columns import known_of
 from margin.trees.multiway.category_tree import GrowingTree
 from margin.trees.multiway.gains import entropy_bits
+from margin.trees.restored_trees import check_growing_tree
 
 __all__ = ["ID3"]
 
@@ -133,6 +134,7 @@ class _Growth:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        check_growing_tree(state, self.codes.shape[1], self.n_classes, len(self.labels))
         self.growing = GrowingTree(state["tree"])
         self.rows = state["rows"].copy()
         self.start, self.stop = state["start"].tolist(), state["stop"].tolist()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.neural.nets.image_parts import BatchNorm2d
+from margin.neural.normalization.layers import BatchNorm
 
 __all__ = ["Backbone", "Detected", "DetectorNetwork", "Scene", "image_size"]
 
@@ -70,7 +70,7 @@ class Dilated(nn.Module):
     def __init__(self, channels: int, dilation: int):
         super().__init__()
         self.conv = nn.Conv2d(channels, channels, 3, padding=dilation, dilation=dilation, bias=False)
-        self.norm = BatchNorm2d(channels)
+        self.norm = BatchNorm(channels)
 
     def forward(self, x: Tensor) -> Tensor:
         return x + functional.relu(self.norm(self.conv(x)))
@@ -91,7 +91,7 @@ class Backbone(nn.Sequential):
         widths = [in_channels, channels, 2 * channels, 4 * channels, 4 * channels]
         layers: list[nn.Module] = []
         for k, (a, b) in enumerate(pairwise(widths)):
-            layers += [nn.Conv2d(a, b, 3, padding=1, bias=False), BatchNorm2d(b), nn.ReLU()]
+            layers += [nn.Conv2d(a, b, 3, padding=1, bias=False), BatchNorm(b), nn.ReLU()]
             if k in (0, 1):
                 layers.append(nn.MaxPool2d(2))
         layers += [Dilated(widths[-1], 2 ** (k + 1)) for k in range(context_layers)]

@@ -22,8 +22,9 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.augment import parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
-from margin.neural.estimators.parameters import LEARNING_RATES
+from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
 from margin.neural.nets.image_parts import Standardized
+from margin.optimize.rate_schedules import RateSchedule
 from margin.vision.detection.average_precision import mean_average_precision
 from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
 from margin.vision.detection.changed_scenes import augment_scene
@@ -98,9 +99,9 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(2, 32), log=True)),
         "Images per update; 'auto': 2 to 16, such that an epoch has at least 20 updates.",
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "cosine",
-        Choice(*LEARNING_RATES, search=False),
+        learning_rates(*SEARCHED_RATES, search=False),
         "Schedule of the learning rate, which starts at learning_rate_init.",
     )
     learning_rate_init: float = parameter(

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from margin.neural.activations.fused import fused_softmax
 from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
 from margin.vision.detection.boxes import to_centers, to_corners
 from margin.vision.detection.matching import batch_set_loss
@@ -111,5 +112,5 @@ class DETR(DetectorNetwork):
         logits, boxes = self(images)
         height, width = image_size(images)
         corners = to_corners(boxes) * torch.tensor([width, height, width, height], dtype=boxes.dtype)
-        scores, labels = logits.softmax(dim=2)[..., :-1].max(dim=2)
+        scores, labels = fused_softmax(logits, dim=2)[..., :-1].max(dim=2)
         return [Detected(*detection) for detection in zip(corners, labels, scores)]

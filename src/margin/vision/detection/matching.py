@@ -13,8 +13,10 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from margin.neural.activations.fused import fused_softmax
+from margin.neural.losses.fused import fused_cross_entropy
+from margin.neural.losses.regression import l1_loss
 from margin.vision.detection.boxes import paired_giou, pairwise_giou, to_corners
 
 __all__ = ["GIOU_WEIGHT", "L1_WEIGHT", "NO_OBJECT_WEIGHT", "batch_set_loss", "match_sets", "matching_cost", "set_loss"]
@@ -62,16 +64,16 @@ def batch_set_loss(logits: Tensor, boxes: Tensor, labels: Sequence[Tensor], obje
     weight[-1] = NO_OBJECT_WEIGHT
     matched: list[tuple[Tensor, Tensor]] = []
     with torch.no_grad():
-        p = logits.softmax(dim=2)
+        p = fused_softmax(logits, dim=2)
         for k in range(len(logits)):
             rows, columns = match_sets(matching_cost(p[k], boxes[k], labels[k], objects[k]))
             target_classes[k, rows] = labels[k][columns]
             matched.append((k * logits.shape[1] + rows, objects[k][columns]))
-    entropy = functional.cross_entropy(logits.flatten(0, 1), target_classes.flatten(), weight=weight)
+    entropy = fused_cross_entropy(logits.flatten(0, 1), target_classes.flatten(), weight=weight)
     rows, theirs = (torch.cat(part) for part in zip(*matched))
     if not len(rows):
         return entropy
     mine = boxes.flatten(0, 1)[rows]
-    distance = (mine - theirs).abs().sum(dim=1).mean()
+    distance = l1_loss(mine, theirs, reduction="none").sum(dim=1).mean()
     overlap = paired_giou(to_corners(mine), to_corners(theirs)).mean()
     return entropy + L1_WEIGHT * distance + GIOU_WEIGHT * (1 - overlap)

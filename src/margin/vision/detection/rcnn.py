@@ -19,6 +19,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.neural.activations.fused import fused_softmax
+from margin.neural.losses.fused import fused_cross_entropy, fused_huber_loss
+from margin.neural.losses.margins import hinge_loss
 from margin.vision.detection.anchors import anchor_targets, make_anchors, sample_anchors
 from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
 from margin.vision.detection.boxes import box_decode, box_encode, clip_boxes, pairwise_iou
@@ -73,11 +76,11 @@ class RegionNetwork(DetectorNetwork):
 
     def head_losses(self, hidden: Tensor, boxes: Tensor, wanted: Tensor, matched: Tensor) -> dict[str, Tensor]:
         """Cross-entropy of the classes and smooth L1 of the offsets of regions that have one."""
-        classes = functional.cross_entropy(self.classify(hidden), wanted)
+        classes = fused_cross_entropy(self.classify(hidden), wanted)
         hit = torch.nonzero(wanted < self.n_classes)[:, 0]
         offsets = self.refine(hidden).reshape(len(hidden), self.n_classes, 4)[hit, wanted[hit]]
         target = 10 * box_encode(matched[hit], boxes[hit])  # offsets are small: in units of a tenth
-        place = functional.smooth_l1_loss(offsets, target, reduction="sum") / max(len(wanted), 1)
+        place = fused_huber_loss(offsets, target, reduction="sum") / max(len(wanted), 1)
         return {"loss": classes + place, "class_loss": classes, "box_loss": place}
 
     def refined(self, hidden: Tensor, probabilities: Tensor, boxes: Tensor, size: tuple[int, int]) -> Detected:
@@ -109,7 +112,7 @@ class RCNN(RegionNetwork):
         hidden = self.features(scene.images, boxes, image)
         terms = self.head_losses(hidden, boxes, wanted, matched)
         signs = 2.0 * functional.one_hot(wanted, self.n_classes + 1)[:, : self.n_classes] - 1
-        hinge = (1 - signs * self.machines(hidden.detach())).relu().mean()
+        hinge = hinge_loss(self.machines(hidden.detach()), signs)
         return terms | {"loss": terms["loss"] + hinge, "machine_loss": hinge}
 
     def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
@@ -154,7 +157,7 @@ class FastRCNN(RegionNetwork):
         """Proposals of the first image, their features and their scores."""
         regions = proposals[0][~proposals[0, :, 0].isnan()]
         hidden = self.features(self.backbone(images), regions, torch.zeros(len(regions), dtype=torch.int64))
-        odds = self.classify(hidden).softmax(dim=1)[:, : self.n_classes]
+        odds = fused_softmax(self.classify(hidden), dim=1)[:, : self.n_classes]
         return {"proposals": regions, "features": hidden, "class_scores": odds}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
@@ -165,7 +168,7 @@ class FastRCNN(RegionNetwork):
         for k in range(len(images)):
             regions = scene.regions(k)
             hidden = self.features(maps, regions, torch.full((len(regions),), k))
-            odds = self.classify(hidden).softmax(dim=1)[:, : self.n_classes]
+            odds = fused_softmax(self.classify(hidden), dim=1)[:, : self.n_classes]
             detections.append(self.refined(hidden, odds, regions, image_size(images)))
         return detections
 
@@ -236,16 +239,16 @@ class FasterRCNN(FastRCNN):
             target = anchor_targets(anchors, objects)
             chosen = sample_anchors(target, ANCHORS_PER_IMAGE, noise)
             positive = chosen[target[chosen] >= 0]
-            place = functional.smooth_l1_loss(
+            place = fused_huber_loss(
                 offset[k, positive], box_encode(objects[target[positive]], anchors[positive]), reduction="sum"
             ) / max(len(positive), 1)
-            losses.append(functional.cross_entropy(score[k, chosen], (target[chosen] >= 0).long()) + place)
+            losses.append(fused_cross_entropy(score[k, chosen], (target[chosen] >= 0).long()) + place)
         return {"proposal_loss": torch.stack(losses).mean()}
 
     @torch.no_grad()
     def proposals(self, maps: Tensor, scores: Tensor, offsets: Tensor, size: tuple[int, int]) -> Tensor:
         """The best boxes (N, n_proposals, 4) after suppression, filled with NaN."""
-        odds = RPN.per_anchor(scores, 2).softmax(dim=2)[..., 1]
+        odds = fused_softmax(RPN.per_anchor(scores, 2), dim=2)[..., 1]
         boxes = clip_boxes(box_decode(RPN.per_anchor(offsets, 4), self.anchors(maps)), *size)
         proposals = torch.full((len(maps), self.n_proposals, 4), float("nan"), dtype=maps.dtype)
         for k in range(len(maps)):

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from margin.neural.activations.fused import fused_softmax
+from margin.neural.losses.fused import fused_bce_with_logits, fused_cross_entropy, fused_mse_loss
 from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
 from margin.vision.detection.boxes import to_centers, to_corners
 
@@ -54,22 +55,22 @@ class YOLO(DetectorNetwork):
         column, row = cell[:, 0].clip(0, out.shape[2] - 1), cell[:, 1].clip(0, out.shape[1] - 1)
         occupied = torch.zeros(out.shape[:3], dtype=out.dtype)
         occupied[image, row, column] = 1.0
-        presence = functional.binary_cross_entropy_with_logits(out[..., 4], occupied, reduction="none")
+        presence = fused_bce_with_logits(out[..., 4], occupied, reduction="none")
         presence = (presence * torch.where(occupied > 0, 1.0, EMPTY_WEIGHT)).sum() / len(out)
         mine = out[image, row, column]
-        place = functional.mse_loss(
+        place = fused_mse_loss(
             torch.sigmoid(mine[:, :2]), centers[:, :2] / self.backbone.stride - cell, reduction="sum"
         )
         # Roots of the sides, so that a pixel counts more on a small box.
         roots = torch.exp(mine[:, 2:4].clip(max=4.0) / 2), torch.sqrt(centers[:, 2:] / self.prior)
-        place = (place + functional.mse_loss(*roots, reduction="sum")) / len(out)
-        classes = functional.cross_entropy(mine[:, 5:], labels, reduction="sum") / len(out)
+        place = (place + fused_mse_loss(*roots, reduction="sum")) / len(out)
+        classes = fused_cross_entropy(mine[:, 5:], labels, reduction="sum") / len(out)
         loss = presence + COORDINATE_WEIGHT * place + classes
         return {"loss": loss, "object_loss": presence, "box_loss": place, "class_loss": classes}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         out = self(images)
         boxes = yolo_boxes(out[..., :4], self.backbone.stride, self.prior).reshape(len(out), -1, 4)
-        best, labels = out[..., 5:].softmax(dim=-1).max(dim=-1)
+        best, labels = fused_softmax(out[..., 5:], dim=-1).max(dim=-1)
         scores = (torch.sigmoid(out[..., 4]) * best).reshape(len(out), -1)
         return [Detected(*detection) for detection in zip(boxes, labels.reshape(len(out), -1), scores)]

@@ -16,6 +16,7 @@ from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.data.image_arrays import ImageParameters, check_images
+from margin.vision.features.columns import MOST_COLUMNS
 from margin.vision.features.filters import FILTERS, high_pass, low_pass
 from margin.vision.features.hog import hog
 from margin.vision.features.sift import describe_sift, sift
@@ -37,6 +38,11 @@ class ImageTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageP
         self.image_shape_ = [int(n) for n in images.shape[1:]]
         self._learn(images)
         self.n_features_out_ = int(self._features(images[:1]).shape[1])
+        if self.n_features_out_ > MOST_COLUMNS:
+            raise ValueError(
+                f"{type(self).__name__}: images of this size give {self.n_features_out_} columns; at most "
+                f"{MOST_COLUMNS} are possible."
+            )
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -18,14 +18,18 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
+from margin.neural.activations.fused import fused_softmax
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
-from margin.neural.estimators.parameters import LEARNING_RATES
+from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
 from margin.neural.generators import Seeds
+from margin.neural.losses.fused import fused_cross_entropy
+from margin.neural.losses.overlap import soft_dice
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, begin_with_frequencies, pixel_network
 from margin.neural.training import RowBatches, Step
 from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.optimize.rate_schedules import RateSchedule
 from margin.vision.segmentation.overlap import mean_iou
 
 __all__ = ["Segmenter"]
@@ -56,9 +60,9 @@ class Segmenter(ImageParameters, NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(4, 64), log=True)),
         "Images per update; 'auto': 2 to 32, such that an epoch has at least 20 updates.",
     )
-    learning_rate: str = parameter(
+    learning_rate: str | RateSchedule = parameter(
         "cosine",
-        Choice(*LEARNING_RATES, search=False),
+        learning_rates(*SEARCHED_RATES, search=False),
         "Schedule of the learning rate, which starts at learning_rate_init.",
     )
     learning_rate_init: float = parameter(
@@ -104,7 +108,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
         parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
-            return torch.cat([module(part.tensors[0]).softmax(dim=1) for part in parts]).numpy()
+            return torch.cat([fused_softmax(module(part.tensors[0]), dim=1) for part in parts]).numpy()
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every pixel, (n, h, w)."""
@@ -158,13 +162,12 @@ class Segmenter(ImageParameters, NeuralEstimator):
 
 def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0) -> Tensor:
     """Loss (N,) of scores (N, classes, H, W): mean cross-entropy of the pixels, and 1 - the mean soft Dice."""
-    entropy = functional.cross_entropy(scores, codes, reduction="none").mean(dim=(1, 2))
+    entropy = fused_cross_entropy(scores, codes, reduction="none").mean(dim=(1, 2))
     if dice_weight == 0:
         return entropy
-    p = scores.softmax(dim=1)
+    p = fused_softmax(scores, dim=1)
     truth = functional.one_hot(codes, scores.shape[1]).permute(0, 3, 1, 2).to(p.dtype)
-    shared = (p * truth).sum(dim=(2, 3))
-    dice = (2 * shared + 1) / (p.sum(dim=(2, 3)) + truth.sum(dim=(2, 3)) + 1)  # 1: a class that is absent counts 1
+    dice = soft_dice(p, truth)
     return (1 - dice_weight) * entropy + dice_weight * (1 - dice.mean(dim=1))
 
 

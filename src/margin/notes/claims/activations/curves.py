@@ -17,6 +17,7 @@ from margin.neural import activations as act
 from margin.neural.activations import slopes
 from margin.neural.activations.table import GELU_MINIMUM, SILU_MINIMUM, SMOOTH
 from margin.notes.claims import claim
+from margin.notes.claims.forms import one_activation, one_form
 
 
 def double(*values: float) -> torch.Tensor:
@@ -62,6 +63,7 @@ def sigmoid_squeezes_the_line_into_the_unit_interval(seed: int) -> Verdict:
     x = points(seed)
     s, extreme = act.sigmoid(x), act.sigmoid(double(-1000.0, 1000.0))
     truth = every(
+        as_run=one_activation(act.Sigmoid(), x),
         middle=equal(float(act.sigmoid(double(0.0))), 0.5),
         mirrored=near(act.sigmoid(-x), 1 - s, tolerance=1e-15),
         inside=equal(bool(((s > 0) & (s < 1)).all()), True),
@@ -98,6 +100,7 @@ def tanh_is_a_sigmoid_stretched_to_minus_1_and_1(seed: int) -> Verdict:
     x = points(seed)
     t, grid = act.tanh(x), torch.linspace(-5, 5, 1001, dtype=torch.float64)
     return every(
+        as_run=one_activation(act.Tanh(), x),
         sigmoid=near(t, 2 * act.sigmoid(2 * x) - 1, tolerance=1e-12),
         formula=near(t, (torch.exp(2 * x) - 1) / (torch.exp(2 * x) + 1), tolerance=1e-14),
         odd=near(act.tanh(-x), -t, tolerance=1e-15),
@@ -113,6 +116,7 @@ def relu_is_the_positive_part(seed: int) -> Verdict:
     x = points(seed)
     c = 3.7
     return every(
+        as_run=one_activation(act.ReLU(), x),
         values=equal(act.relu(double(-1.0, 0.0, 2.0)).tolist(), [0.0, 0.0, 2.0]),
         slopes=equal(autograd(act.relu, double(-1.0, 0.0, 2.0)).tolist(), [0.0, 0.0, 1.0]),
         indicator=equal(autograd(act.relu, x).tolist(), (x > 0).double().tolist()),
@@ -128,6 +132,7 @@ def leaky_relu_keeps_a_small_slope(seed: int) -> Verdict:
     x = points(seed)
     steep = act.leaky_relu(x, slope=1.5)
     return every(
+        as_run=one_activation(act.LeakyReLU(0.2), x),
         value=near(float(act.leaky_relu(double(-2.0))), -0.02, tolerance=1e-15),
         slopes=near(autograd(act.leaky_relu, double(-2.0, 2.0)), [0.01, 1.0], tolerance=1e-15),
         gan=near(autograd(lambda v: act.leaky_relu(v, 0.2), double(-2.0, 2.0)), [0.2, 1.0], tolerance=1e-15),
@@ -143,6 +148,7 @@ def softplus_is_a_smooth_relu(seed: int) -> Verdict:
     x = points(seed)
     gap = act.softplus(x) - act.relu(x)
     return every(
+        as_run=one_activation(act.Softplus(), x),
         at_0=near(float(act.softplus(double(0.0))), 0.693147, tolerance=5e-7),
         extremes=equal(act.softplus(double(-1000.0, 1000.0)).tolist(), [0.0, 1000.0]),
         slope=near(autograd(act.softplus, x), act.sigmoid(x), tolerance=1e-12),
@@ -160,6 +166,7 @@ def elu_is_once_differentiable_only_for_alpha_1() -> Verdict:
     left, right = (float(act.elu(double(t), 2.0)) / t for t in (-h, h))
     low = act.elu(double(-30.0, -20.0), 2.0)
     return every(
+        as_run=one_activation(act.ELU(0.7), torch.linspace(-4.1, 4, 60, dtype=torch.float64)),
         orders=equal(orders, {0.5: 0, 1.0: 1, 2.0: 0}),
         one_sided=near([left, right], [2.0, 1.0], tolerance=1e-6),
         infimum=near(float(low[0]), -2.0, tolerance=1e-12),
@@ -171,6 +178,7 @@ def elu_is_once_differentiable_only_for_alpha_1() -> Verdict:
 def gelu_is_x_times_the_normal_distribution(seed: int) -> Verdict:
     x, (at, lowest) = points(seed), minimum(act.gelu)
     truth = every(
+        as_run=one_activation(act.GELU(), x),
         formula=near(act.gelu(x), x.numpy() * norm.cdf(x.numpy()), tolerance=1e-13),
         torch=near(act.gelu(x), nn.functional.gelu(x), tolerance=1e-14),
         slope=near(autograd(nn.functional.gelu, x), slopes.gelu_slope(x), tolerance=1e-12),
@@ -186,6 +194,7 @@ def gelu_is_x_times_the_normal_distribution(seed: int) -> Verdict:
 def silu_is_x_times_the_sigmoid(seed: int) -> Verdict:
     x, (at, lowest) = points(seed), minimum(act.silu)
     truth = every(
+        as_run=one_activation(act.SiLU(), x),
         torch=near(act.silu(x), nn.functional.silu(x), tolerance=1e-14),
         slope=near(autograd(nn.functional.silu, x), slopes.silu_slope(x), tolerance=1e-12),
         minimum=near([at, lowest], [-1.27846, -0.27846], tolerance=1e-5),
@@ -202,6 +211,7 @@ def softmax_maps_to_the_simplex(seed: int) -> Verdict:
     jacobian = torch.autograd.functional.jacobian(act.softmax, z)
     pair = act.softmax(torch.stack([torch.zeros_like(z), z]), dim=0)
     truth = every(
+        as_run=one_form(act.softmax, act.fused_softmax, z),
         sum=near(float(s.sum()), 1.0, tolerance=1e-14),
         positive=above(float(s.min()), 0.0),
         shifted=near(act.softmax(z + 123.0), s, tolerance=1e-12),
@@ -229,6 +239,7 @@ def maxout_holds_relu_and_absolute_value(seed: int) -> Verdict:
     (gradient,) = torch.autograd.grad(y[0].sum(), layer.linear.weight)
     winner = int(not x[0] > 0)  # of x and 0, and of x and -x, the second wins for negative x
     return every(
+        as_run=one_activation(act.MaxoutUnits(2), x.view(-1, 4)),
         relu=equal(y[:, 0].tolist(), act.relu(x[:, 0]).tolist()),
         absolute=equal(y[:, 1].tolist(), x[:, 0].abs().tolist()),
         only_the_winner=equal(gradient[:, 0].nonzero()[:, 0].tolist(), [winner, 2 + winner]),
@@ -268,7 +279,7 @@ def the_output_activation_sets_the_range(seed: int) -> Verdict:
     options = {row["name"]: row["options"] for row in act.activation_table()}
     truth = every(
         inside=below(float(y.abs().max()), 1.0),
-        extra_hyperparameter=equal((options["leaky_relu"], options["tanh"]), ({"slope": 0.01}, {})),
+        extra_hyperparameter=equal((options["leaky_relu"], options["tanh"]), ({"negative_slope": 0.01}, {})),
         never_at_the_end=above(float(distance.min()), 0.0),
     )
     return corrected(truth, printed=equal(float(distance.min()), 0.0))

@@ -18,6 +18,7 @@ from margin.neural.diagnostics import dead_units, descend, gradient_norms, satur
 from margin.neural.losses import bce_with_logits, mse_loss
 from margin.neural.weights import build
 from margin.notes.claims import claim
+from margin.notes.claims.forms import one_activation
 
 Net = Any
 
@@ -69,6 +70,7 @@ def a_step_passes_no_gradient(seed: int) -> Verdict:
     )
     x = torch.tensor([-2.0, -0.1, 0.1, 3.0], dtype=torch.float64)
     return every(
+        as_run=one_activation(act.Heaviside(), x),
         derivative=equal(act.derivative_gap(act.binary_step, slopes.zero, x).tolist(), [0.0] * 4),
         gradient=equal(float(below_the_step.abs().max()), 0.0),
         loss_is_flat=equal(len(set(flat)), 1),

@@ -7,15 +7,18 @@ from itertools import islice, product
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.foundations.statistics import bic
 from margin.graphical.crf import LinearChainCRF
 from margin.graphical.fields import MarkovRandomField, ising_grid
 from margin.graphical.graphs import is_acyclic, skeleton
 from margin.graphical.hidden_markov import HiddenMarkovModel, baum_welch
 from margin.graphical.network import DiscreteNetwork
 from margin.graphical.parameters import fitted_network
-from margin.graphical.scores import FamilyScores, bic, structure_score
+from margin.graphical.scores import FamilyScores, structure_score
 from margin.graphical.structure import greedy_search, greedy_steps
 from margin.notes.claims import claim
+from margin.text.chain import TagChain, decode_chain
+from margin.text.taggers import CRFTagger, HMMTagger
 
 EXAMPLE = DiscreteNetwork(
     {0: [], 1: [0], 2: [0]}, {0: [0.4, 0.6], 1: [[0.8, 0.2], [0.3, 0.7]], 2: [[0.1, 0.9], [0.6, 0.4]]}
@@ -114,6 +117,13 @@ def _paths(potentials: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[np.nd
     return paths, scores + transition[paths[:, :-1], paths[:, 1:]].sum(axis=1)
 
 
+def _decoded(potentials: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[int]:
+    """The best path by the compiled form that taggers run."""
+    emissions, transition, start = potentials
+    chain = TagChain(start, transition, np.zeros(len(start)))
+    return decode_chain(emissions, np.array([len(emissions)]), chain)[0].tolist()
+
+
 @claim("hidden-markov-model")
 def sums_over_paths_and_baum_welch(seed: int) -> Verdict:
     model = HiddenMarkovModel.random(3, 4, seed)
@@ -122,8 +132,12 @@ def sums_over_paths_and_baum_welch(seed: int) -> Verdict:
     sequences = [model.sample(60, 10 * seed + i)[0] for i in range(4)]
     steps = list(islice(baum_welch(sequences, HiddenMarkovModel.random(3, 4, seed + 99)), 15))
     climb = np.diff([step.log_likelihood for step in steps])
+    drawn = [model.sample(12, 10 * seed + i) for i in range(30)]
+    tagger = HMMTagger().fit(*([[f"w{s}" for s in part[k]] for part in drawn] for k in (0, 1)))
     return every(
         likelihood=near(model.log_prob(symbols), np.logaddexp.reduce(scores), tolerance=1e-10),
+        as_run=equal(_decoded(model.log_potentials(symbols)), model.decode(symbols).tolist()),
+        counted=near(np.exp(tagger.between_).sum(axis=1) + np.exp(tagger.last_), np.ones(3), tolerance=1e-12),
         viterbi=equal(model.decode(symbols).tolist(), paths[scores.argmax()].tolist()),
         em_never_falls=above(float(climb.min()), -1e-8),
         em_rises=above(float(climb.sum()), 0.1),
@@ -139,10 +153,15 @@ def fields_given_inputs(seed: int) -> Verdict:
     x, y = sequences[0][:5], labels[0][:5]
     paths, scores = _paths(model.log_potentials(x))
     at = int(np.flatnonzero((paths == y).all(axis=1))[0])
+    words = [[f"w{np.argmax(row)}" for row in sequence] for sequence in sequences]
+    tagger = CRFTagger(max_iter=500).fit(words, [[str(label) for label in y] for y in labels])
+    tagged = np.mean([np.mean(np.array(a, dtype=int) == b) for a, b in zip(tagger.predict(words), labels)])
     before = LinearChainCRF(np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(3))
     fitted, flat = (sum(m.log_prob(a, b) for a, b in zip(sequences, labels)) for m in (model, before))
     return every(
         likelihood=near(model.log_prob(x, y), scores[at] - np.logaddexp.reduce(scores), tolerance=1e-10),
+        as_run=equal(_decoded(model.log_potentials(x)), model.predict(x).tolist()),
+        tagger_learns=above(float(tagged), 0.6),
         viterbi=equal(model.predict(x).tolist(), paths[scores.argmax()].tolist()),
         training_helps=above(fitted - flat, 20.0),
     )

@@ -203,7 +203,7 @@ def residual_blocks(seed: int) -> Verdict:
     (gradient,) = torch.autograd.grad(block(leaf).sum(), leaf)
     smaller: Any = build(partial(ResidualBlock, 4, 8, 2), seed, torch.float64).eval()
     projected = smaller.shortcut(x)
-    order = ["BatchNorm2d", "ReLU", "Conv2d"] * 2
+    order = ["BatchNorm", "ReLU", "Conv2d"] * 2
     plain, residual = (deep_loss(seed, residual) for residual in (False, True))
     return every(
         adds=near(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
-from margin.generative.distances import frechet, squared_mmd
+from margin.metrics.samples import frechet_distance, mmd_squared
 from margin.notes.claims import claim
 
-MOON_WIDTH = 0.3  # of the kernel that compares two moons: as wide as a moon is thick
+MOON_GAMMA = 1 / (2 * 0.3**2)  # of the kernel that compares two moons: as wide as a moon is thick
 FAST: dict[str, Any] = {"batch_size": 64, "learning_rate_init": 0.01, "weight_average": 0.98}
 
 
@@ -45,7 +45,7 @@ def a_denoiser_trained_at_random_steps_draws_the_data(seed: int) -> Verdict:
     errors = [record["noise_error"] for record in model.iterate(X)]
     start = DiffusionModel((64, 64, 64), max_iter=1, **options).set_params(learning_rate_init=1e-9).fit(X)
     distances = {
-        name: squared_mmd(made, X, MOON_WIDTH)
+        name: mmd_squared(X, made, MOON_GAMMA)
         for name, made in {
             "trained": model.sample(500, random_state=seed),
             "untrained": start.sample(500, random_state=seed),
@@ -160,9 +160,9 @@ def _nearer_than_noise(prediction: str, seed: int) -> dict[str, float]:
     made = DiffusionModel((64, 64), max_iter=70, **options).fit(moons).sample(400, random_state=seed)
     drawn = DiffusionModel((256,), max_iter=25, **{**options, "learning_rate_init": 5e-3}).fit(pixels)
     return {
-        "moons": squared_mmd(made, moons, MOON_WIDTH) / squared_mmd(independent(moons, seed, 400), moons, MOON_WIDTH),
-        "digits": frechet(drawn.sample(400, random_state=seed), pixels)
-        / frechet(independent(pixels, seed, 400), pixels),
+        "moons": mmd_squared(moons, made, MOON_GAMMA) / mmd_squared(moons, independent(moons, seed, 400), MOON_GAMMA),
+        "digits": frechet_distance(drawn.sample(400, random_state=seed), pixels)
+        / frechet_distance(independent(pixels, seed, 400), pixels),
     }
 
 
@@ -234,7 +234,7 @@ def codes_are_denoised_and_decoded_at_lower_cost(seed: int) -> Verdict:
     latent = LatentDiffusion(codes, DiffusionModel((64, 64), max_iter=40, **options)).fit(X)
     pixels = DiffusionModel((256, 256), max_iter=30, **{**options, "learning_rate_init": 3e-3}).fit(X)
     distances = {
-        name: frechet(model.sample(400, random_state=seed), X)
+        name: frechet_distance(model.sample(400, random_state=seed), X)
         for name, model in (("latent", latent), ("pixels", pixels))
     }
     weights = {
@@ -247,7 +247,9 @@ def codes_are_denoised_and_decoded_at_lower_cost(seed: int) -> Verdict:
     return corrected(
         every(
             similar=within(distances["latent"] / distances["pixels"], 0.0, 2.0),
-            better_than_independent_pixels=below(distances["latent"], 0.5 * frechet(independent(X, seed, 400), X)),
+            better_than_independent_pixels=below(
+                distances["latent"], 0.5 * frechet_distance(independent(X, seed, 400), X)
+            ),
             cheaper_per_step=below(weights["latent"], 0.5 * weights["pixels"]),
         ),
         one_element_after_the_other=equal(max(moved), 1),

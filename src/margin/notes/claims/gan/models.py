@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
-from margin.generative.distances import frechet
+from margin.metrics.samples import frechet_distance
 from margin.notes.claims import claim
 from margin.notes.claims.diffusion.models import digits
 
@@ -30,7 +30,7 @@ def generated_rows_approach_the_data(seed: int) -> Verdict:
         deviation=near(made.std(axis=0) / X.std(axis=0), np.ones(2), tolerance=0.4),
         discriminator_guesses=near(float(model.discriminate(X).mean()), 0.5, tolerance=0.15),
         logged=within(records[-1]["discriminator_fake"], 0.3, 0.7),
-        nearer_than_before=below(frechet(made, X), 0.3 * frechet(untrained, X)),
+        nearer_than_before=below(frechet_distance(made, X), 0.3 * frechet_distance(untrained, X)),
     )
 
 
@@ -77,7 +77,7 @@ def styles_can_be_mixed_between_coarse_and_fine_layers(seed: int) -> Verdict:
     return every(
         in_range=within(float(np.abs(made - 0.5).max()), 0.0, 0.5 + 1e-6),
         # Repeating the mean image is as far away as the total variance of the data.
-        nearer_than_the_mean_image=below(frechet(made, X), 0.6 * float(X.var(axis=0).sum())),
+        nearer_than_the_mean_image=below(frechet_distance(made, X), 0.6 * float(X.var(axis=0).sum())),
         one_convolution_per_row=below(_modulation_error(seed), 1e-5),
         all_coarse_is_the_first=near(model.mix_styles(Z, Z_fine, n_coarse=4), ours, tolerance=1e-6),
         no_coarse_is_the_second=near(model.mix_styles(Z, Z_fine, n_coarse=0), theirs, tolerance=1e-6),

@@ -15,6 +15,8 @@ from margin.foundations.linalg import (
     squared_error_gradient,
     svd_compress,
 )
+from margin.kernels import LinearSVC
+from margin.linear import Ridge, least_squares
 from margin.notes.claims import claim
 
 
@@ -45,6 +47,7 @@ def the_gradient_vanishes_at_the_solution_of_the_normal_equations(seed: int) -> 
     return every(
         differences=near(gradient, np.subtract(moved[0], moved[1]) / (2 * step), tolerance=1e-5),
         autodiff=near(gradient, parameter.grad.numpy(), tolerance=1e-10),
+        as_run=near(least_squares(X, y[:, None], intercept=False).coef[:, 0], normal_equations(X, y), tolerance=1e-10),
         at_the_minimum=near(squared_error_gradient(X, y, normal_equations(X, y)), np.zeros(3), tolerance=1e-10),
     )
 
@@ -61,6 +64,9 @@ def a_positive_load_makes_the_normal_equations_solvable() -> Verdict:
         every(
             singular=raises(np.linalg.LinAlgError, lambda: normal_equations(X, y)),
             limit=near(loaded_least_squares(X, y, 1e-8), np.array([-0.5, 0.24, 0.48]), tolerance=1e-6),
+            as_run=near(
+                Ridge(alpha=0.3, fit_intercept=False).fit(X, y).coef_, loaded_least_squares(X, y, 0.3), tolerance=1e-10
+            ),
             converges=equal(gaps, sorted(gaps, reverse=True)),
             refuses_negative=raises(ValueError, lambda: loaded_least_squares(X, y, -1e-8), match="positive"),
         ),
@@ -76,7 +82,10 @@ def the_projection_is_as_far_as_the_distance_says(seed: int) -> Verdict:
     projected = project_to_hyperplane(x, weights, intercept)
     distance = signed_distance(x, weights, intercept, labels)
     right_side = np.sign(x @ weights + intercept) == labels
+    machine = LinearSVC(random_state=seed).fit(x, labels)
+    scores = machine.decision_function(x) / np.linalg.norm(machine.coef_)
     return every(
+        as_run=near(scores, signed_distance(x, machine.coef_[0], float(machine.intercept_[0])), tolerance=1e-10),
         on_the_plane=near(projected @ weights + intercept, np.zeros(30), tolerance=1e-10),
         distance=near(np.linalg.norm(x - projected, axis=1), np.abs(distance), tolerance=1e-10),
         sign=equal(distance > 0, right_side),

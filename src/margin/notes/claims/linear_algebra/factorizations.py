@@ -21,14 +21,18 @@ from margin.foundations.linalg import (
     svd_solve,
     svd_terms,
 )
+from margin.kernels.gaussian_process.triangular import cholesky_in_place, solve_factored
+from margin.linear import least_squares
 from margin.notes.claims import claim
 
 
 @claim("cholesky-decomposition")
 def a_definite_matrix_is_a_lower_triangle_squared(seed: int) -> Verdict:
     A = random_positive_definite(8, np.random.default_rng(seed))
-    L = cholesky(A)
+    L, in_place = cholesky(A), A.copy()
     return every(
+        definite=equal(cholesky_in_place(in_place), True),
+        as_run=near(np.tril(in_place), L, tolerance=1e-12),
         product=near(L @ L.T, A, tolerance=1e-12),
         lapack=near(L, np.linalg.cholesky(A), tolerance=1e-12),
         diagonal=above(np.diag(L).min(), 0.0),
@@ -42,6 +46,7 @@ def two_substitutions_solve_a_definite_system(seed: int) -> Verdict:
     A, b = random_positive_definite(8, rng), rng.standard_normal(8)
     steps = cholesky_solve(A, b)
     return every(
+        as_run=near(solve_factored(cholesky(A), b), steps.x, tolerance=1e-12),
         x=near(solve(A, b, method="cholesky"), np.linalg.solve(A, b), tolerance=1e-10),
         z=near(cholesky(A) @ steps.z, b, tolerance=1e-12),
         second_step=near(cholesky(A).T @ steps.x, steps.z, tolerance=1e-12),
@@ -52,7 +57,11 @@ def two_substitutions_solve_a_definite_system(seed: int) -> Verdict:
 def triangles_are_solved_row_by_row(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     T, b = rng.standard_normal((70, 70)) / 70 + np.eye(70), rng.standard_normal(70)
+    lower = np.tril(T)
     return every(
+        as_run=near(
+            solve_factored(lower, b), backward_substitution(lower.T, forward_substitution(lower, b)), tolerance=1e-12
+        ),
         forward=near(forward_substitution(T, b), scipy.linalg.solve_triangular(T, b, lower=True), tolerance=1e-12),
         backward=near(backward_substitution(T, b), scipy.linalg.solve_triangular(T, b), tolerance=1e-12),
     )
@@ -185,6 +194,7 @@ def the_svd_solves_singular_systems_too(seed: int) -> Verdict:
     singular = np.array([[1.0, 2.0], [2.0, 4.0]])
     target = np.array([1.0, 1.0])
     tall, y = rng.standard_normal((6, 3)), rng.standard_normal(6)
+    dependent = np.column_stack([tall, tall[:, 0] + tall[:, 1]])
     U, s, V = svd(singular)
     with np.errstate(all="ignore"):
         as_printed = V @ np.diag(1 / s) @ U.T @ target
@@ -193,6 +203,11 @@ def the_svd_solves_singular_systems_too(seed: int) -> Verdict:
             invertible=near(solve(A, b, method="svd"), np.linalg.solve(A, b), tolerance=1e-10),
             singular=near(svd_solve(singular, target), np.linalg.pinv(singular) @ target, tolerance=1e-12),
             rectangular=near(svd_solve(tall, y), np.linalg.lstsq(tall, y)[0], tolerance=1e-12),
+            as_run=near(
+                least_squares(dependent, y[:, None], intercept=False).coef[:, 0],
+                svd_solve(dependent, y),
+                tolerance=1e-10,
+            ),
         ),
         printed=near(as_printed, np.linalg.pinv(singular) @ target, tolerance=1.0),
     )

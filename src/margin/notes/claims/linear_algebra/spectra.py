@@ -34,6 +34,7 @@ def eigenvalues_are_roots_and_eigenvectors_are_not_zero(seed: int) -> Verdict:
     return corrected(
         every(
             lapack=below(residual[0], 1e-10),
+            as_run=near(eigh(A + A.T).values, eig(A + A.T, method="qr").values, tolerance=1e-10),
             qr_algorithm=below(residual[1], 1e-10),
             roots=near(np.sort_complex(eig(A).values), roots, tolerance=1e-8),
             refused=equal(is_eigenpair(A, stray, nothing), False),
@@ -87,7 +88,12 @@ def trace_is_the_sum_of_eigenvalues(seed: int) -> Verdict:
 def eigenvectors_and_eigenvalues_rebuild_the_matrix(seed: int) -> Verdict:
     A = np.random.default_rng(seed).standard_normal((5, 5))
     Q, Lambda = eigendecompose(A)
+    values, orthonormal = eigh(A + A.T)
+    vectors, diagonal = eigendecompose(A + A.T)
     return every(
+        as_run=near(
+            (orthonormal * values) @ orthonormal.T, vectors @ diagonal @ np.linalg.inv(vectors), tolerance=1e-10
+        ),
         rebuilt=near(Q @ Lambda @ np.linalg.inv(Q), A, tolerance=1e-10),
         defective=raises(np.linalg.LinAlgError, lambda: eigendecompose(JORDAN_BLOCK), match="defective"),
     )
@@ -125,6 +131,7 @@ def an_invertible_matrix_makes_it_diagonal(seed: int) -> Verdict:
     A = np.random.default_rng(seed).standard_normal((5, 5))
     P, D = diagonalize(A)
     return every(
+        as_run=near(eigh(A + A.T).values, np.sort(np.diag(diagonalize(A + A.T)[1])), tolerance=1e-10),
         diagonal=near(np.linalg.solve(P, A @ P), D, tolerance=1e-10),
         zeros_elsewhere=equal(int(np.count_nonzero(D - np.diag(np.diag(D)))), 0),
         diagonalizable=equal(is_diagonalizable(A), True),

@@ -9,9 +9,11 @@ import torch
 from torch import nn
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.neural import activations as act
 from margin.neural import losses
 from margin.neural.activations import log_softmax, logsumexp, sigmoid, softplus
 from margin.notes.claims import claim
+from margin.notes.claims.forms import one_form
 from margin.notes.claims.losses.regression import gradient, minimizer
 
 
@@ -53,6 +55,7 @@ def binary_cross_entropy_of_probabilities_and_logits(seed: int) -> Verdict:
     best = minimizer(lambda f: losses.bce_with_logits(f.expand(50), labels, reduction="sum"), double(0.0))
     two = torch.stack([torch.zeros_like(z), z], dim=1)
     truth = every(
+        as_run=one_form(losses.bce_with_logits, losses.fused_bce_with_logits, z, y),
         equal=near(float(losses.bce_loss(p, y)), float(losses.bce_with_logits(z, y)), tolerance=1e-10),
         torch=near(float(losses.bce_loss(p, y)), float(nn.BCELoss()(p, y)), tolerance=1e-13),
         finite=near(float(losses.bce_with_logits(double(1000.0, -1000.0), double(0.0, 1.0))), 1000.0, tolerance=0.0),
@@ -104,6 +107,7 @@ def logits_keep_the_loss_exact(seed: int) -> Verdict:
     far = double(-200.0, 200.0)
     target = double(1.0, 0.0)
     return every(
+        as_run=one_form(losses.bce_with_logits, losses.fused_bce_with_logits, z, y),
         moderate=near(float(losses.bce_with_logits(z, y)), float(losses.bce_loss(sigmoid(z), y)), tolerance=1e-12),
         torch=near(float(losses.bce_with_logits(z, y)), float(nn.BCEWithLogitsLoss()(z, y)), tolerance=1e-13),
         exact=near(losses.bce_with_logits(far, target, reduction="none"), [200.0, 200.0], tolerance=0.0),
@@ -120,6 +124,7 @@ def the_largest_entry_is_taken_out(seed: int) -> Verdict:
     large = double(1000.0, 1000.0, -1000.0)
     naive = torch.log(torch.exp(large).sum()), torch.log(torch.exp(-1000 - double(0.0, 1.0)).sum())
     return every(
+        as_run=one_form(logsumexp, act.fused_logsumexp, z),
         moderate=near(logsumexp(z), torch.log(torch.exp(z).sum(dim=-1)), tolerance=1e-13),
         large=near(float(logsumexp(large)), 1000 + math.log(2), tolerance=1e-12),
         small=near(float(logsumexp(-1000 - double(0.0, 1.0))), -1000 + math.log1p(math.exp(-1)), tolerance=1e-12),
@@ -142,6 +147,7 @@ def labels_are_scored_one_by_one(seed: int) -> Verdict:
     scores = X @ W.view(2, 2)
     both = labels.sum(dim=1) == 2
     return every(
+        as_run=one_form(losses.multilabel_bce, lambda t, q: losses.CrossEntropy().of_labels(t, q).mean() / 3, z, y),
         mean_of_columns=near(float(losses.multilabel_bce(z, y)), float(np.mean(columns)), tolerance=1e-12),
         learned=above(float(((scores > 0) == (labels > 0.5)).double().mean()), 0.97),
         both_at_once=above(float((scores[both] > 0).all(dim=1).double().mean()), 0.9),

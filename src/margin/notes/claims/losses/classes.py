@@ -12,9 +12,11 @@ from torch import nn
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.foundations.information import cross_entropy as entropy_between
+from margin.neural import activations as act
 from margin.neural import losses
 from margin.neural.activations import log_softmax, softmax
 from margin.notes.claims import claim
+from margin.notes.claims.forms import one_form
 from margin.notes.claims.losses.regression import gradient, minimizer
 
 LOGITS = torch.tensor([[2.0, 0.0, -1.0], [0.5, 1.0, 0.0]], dtype=torch.float64)
@@ -36,6 +38,7 @@ def cross_entropy_of_raw_scores(seed: int) -> Verdict:
     one_hot = nn.functional.one_hot(y, 3)
     total = losses.cross_entropy(z, y, reduction="sum")
     truth = every(
+        as_run=one_form(losses.cross_entropy, losses.fused_cross_entropy, image, mask),
         numbers=near(float(losses.cross_entropy(LOGITS, LABELS)), 0.9251, tolerance=5e-5),
         torch=near(float(losses.cross_entropy(z, y)), float(nn.CrossEntropyLoss()(z, y)), tolerance=1e-13),
         images=near(
@@ -114,6 +117,7 @@ def log_softmax_is_below_0(seed: int) -> Verdict:
     s = log_softmax(z)
     exact = float(np.log1p(np.exp(-200.0)))  # minus the exact value of the first entry for (200, 0)
     truth = every(
+        as_run=one_form(log_softmax, act.fused_log_softmax, z),
         moderate=near(s, torch.log(softmax(z)), tolerance=1e-13),
         sum=near(torch.exp(s).sum(dim=1), np.ones(6), tolerance=1e-13),
         stable=equal(log_softmax(torch.tensor([200.0, 0.0])).tolist(), [0.0, -200.0]),
@@ -137,6 +141,7 @@ def nll_loss_expects_log_probabilities(seed: int) -> Verdict:
         warnings.simplefilter("always")
         raw = float(losses.nll_loss(LOGITS, LABELS))
     truth = every(
+        as_run=one_form(losses.nll_loss, losses.fused_nll_loss, log_p, y, w.repeat(2)[:4]),
         torch=near(float(losses.nll_loss(log_p, y)), float(nn.NLLLoss()(log_p, y)), tolerance=1e-13),
         ignored=near(float(losses.nll_loss(log_p, ignored, ignore_index=3)), skipping, tolerance=1e-13),
         weighted=near(float(weighted), 1.4285, tolerance=5e-5),
@@ -163,6 +168,7 @@ def class_weights_raise_the_recall_of_the_rare_class(seed: int) -> Verdict:
     z, labels = problem(seed, 8, 3)
     ones = torch.ones(3, dtype=torch.float64)
     return every(
+        as_run=one_form(losses.cross_entropy, losses.fused_cross_entropy, z, labels, 1 + ones.cumsum(0)),
         weight_1=near(
             float(losses.cross_entropy(z, labels, weight=ones)), float(losses.cross_entropy(z, labels)), tolerance=1e-14
         ),

@@ -98,6 +98,11 @@ def dice_is_minus_f1_on_masks(seed: int) -> Verdict:
     tp, fp, fn = int((a & b).sum()), int((a & ~b & 1).sum()), int((~a & b & 1).sum())
     soft = torch.from_numpy(rng.uniform(size=200))
     truth = every(
+        as_run=near(
+            float(losses.soft_dice(u[None, None], v[None, None], smoothing=0.0)),
+            -float(losses.dice_loss(u, v, eps=0.0)),
+            tolerance=1e-12,
+        ),
         equal=near(float(losses.dice_loss(u, u)), -1.0, tolerance=1e-8),
         disjoint=near(float(losses.dice_loss(u, 1 - u)), 0.0, tolerance=1e-12),
         counts=near(float(losses.dice_loss(u, v, eps=0.0)), -2 * tp / (2 * tp + fp + fn), tolerance=1e-12),

@@ -8,17 +8,18 @@ from margin.core.verdict import Verdict, below, corrected, every, near
 from margin.notes import atlas
 from margin.notes.claims import claim
 from margin.notes.claims.chance import ERRORS
+from margin.notes.claims.optimization.networks import network_path
 from margin.notes.claims.optimization.rules import feed, named_path, our_path, torch_path
 from margin.optimize import adadelta, adagrad, adam, adamw, descend, follow, rmsprop
 from margin.optimize.landscapes import quadratic
 from margin.optimize.problems import network_size, tanh_network
 from margin.optimize.quadratics import rate_limit
-from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, RMSProp, Rule
+from margin.optimize.rules import AdaDelta, AdaGrad, Adam, AdamW, Descent, RMSProp, Rule
 
 
 @claim("adagrad")
 def first_step_is_the_rate_in_every_coordinate() -> Verdict:
-    steps = feed(AdaGrad(eps=1e-8), [[1.0, 100.0], [1.0, 100.0], [0.5, 20.0]], rate=0.1)
+    steps = feed(AdaGrad(epsilon=1e-8), [[1.0, 100.0], [1.0, 100.0], [0.5, 20.0]], rate=0.1)
     norm_rule = 0.1 * np.array([1.0, 100.0]) / np.linalg.norm([1.0, 100.0])  # one scalar for the whole vector
     effective = np.abs(steps / [[1.0, 100.0], [1.0, 100.0], [0.5, 20.0]])
     return corrected(
@@ -26,6 +27,7 @@ def first_step_is_the_rate_in_every_coordinate() -> Verdict:
             first=near(steps[0], [-0.1, -0.1], tolerance=1e-8),
             never_grows=below(float(np.max(np.diff(effective, axis=0))), 1e-15),
             torch=near(our_path(AdaGrad(), 0.1, 10), torch_path("Adagrad", 0.1, 10), tolerance=1e-12),
+            as_run=near(network_path(AdaGrad(), 0.1, 10), our_path(AdaGrad(), 0.1, 10), tolerance=1e-12),
             by_name=near(named_path(adagrad, 0.1, 10), torch_path("Adagrad", 0.1, 10), tolerance=1e-12),
         ),
         total_of_gradients=near(0.1 * np.array([1.0, 100.0]) / np.sqrt([1.0, 100.0]), -steps[0], tolerance=1e-3),
@@ -48,9 +50,9 @@ def without_the_root_the_rate_dies_at_once() -> Verdict:
     return every(
         with_root=near(best[0], notes["with_root"], tolerance=1e-6),
         without=near(best[1], notes["without"], tolerance=0.05),
-        rule=near(feed(AdaGrad(eps=0.0), gradients, 0.1), -0.1 * gradients / np.sqrt(squares), tolerance=1e-12),
+        rule=near(feed(AdaGrad(epsilon=0.0), gradients, 0.1), -0.1 * gradients / np.sqrt(squares), tolerance=1e-12),
         rule_without_root=near(
-            feed(AdaGrad(eps=0.5, root=False), gradients, 0.1), -0.1 * gradients / (squares + 0.5), tolerance=1e-12
+            feed(AdaGrad(epsilon=0.5, root=False), gradients, 0.1), -0.1 * gradients / (squares + 0.5), tolerance=1e-12
         ),
     )
 
@@ -69,7 +71,7 @@ def adagrad_dies_where_rmsprop_lives() -> Verdict:
 @claim("rmsprop")
 def steps_become_the_rate_whatever_the_gradient() -> Verdict:
     gradients = np.tile([1e-3, 1e3], (2000, 1))
-    steps = feed(RMSProp(0.9, eps=1e-12), gradients, rate=0.01)
+    steps = feed(RMSProp(0.9, epsilon=1e-12), gradients, rate=0.01)
     norm_rule = 0.01 * gradients[-1] / np.linalg.norm(gradients[-1])
     # A window that already holds g_t in the previous average counts the newest gradient twice over.
     peek = 0.01 / np.sqrt(0.9 * 1.0 + 0.1 * 1.0)
@@ -78,6 +80,7 @@ def steps_become_the_rate_whatever_the_gradient() -> Verdict:
             limit=near(steps[-1], [-0.01, -0.01], tolerance=1e-8),
             recursion=near(steps[0, 1], -0.01 / np.sqrt(0.1), tolerance=1e-10),
             torch=near(our_path(RMSProp(), 0.01, 10), torch_path("RMSprop", 0.01, 10), tolerance=1e-12),
+            as_run=near(network_path(RMSProp(), 0.01, 10), our_path(RMSProp(), 0.01, 10), tolerance=1e-12),
             by_name=near(named_path(rmsprop, 0.01, 10), torch_path("RMSprop", 0.01, 10), tolerance=1e-12),
         ),
         norm=near(norm_rule, [0.01, 0.01], tolerance=1e-3),
@@ -97,6 +100,7 @@ def adadelta_is_not_rmsprop() -> Verdict:
             adadelta=near(delta, 0.9903, tolerance=1e-4),
             rmsprop=near(prop, 0.7800, tolerance=1e-4),
             torch=near(our_path(AdaDelta(), 1.0, 50), torch_path("Adadelta", 1.0, 50), tolerance=1e-12),
+            as_run=near(network_path(AdaDelta(), 1.0, 50), our_path(AdaDelta(), 1.0, 50), tolerance=1e-12),
             by_name=near(named_path(adadelta, 1.0, 50), torch_path("Adadelta", 1.0, 50), tolerance=1e-12),
         ),
         printed=near(delta, prop, tolerance=0.01),
@@ -105,7 +109,7 @@ def adadelta_is_not_rmsprop() -> Verdict:
 
 @claim("adam")
 def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
-    ones = -feed(Adam(eps=0.0), np.ones((100, 1)))[:, 0]
+    ones = -feed(Adam(epsilon=0.0), np.ones((100, 1)))[:, 0]
     t = np.arange(1, 101)
     m, v = 1 - 0.9**t, 1 - 0.999**t  # both moments of a constant gradient of 1
     printed = (m / 0.1) / np.sqrt(v)  # corrections by 1 - beta, and the root of the uncorrected second moment
@@ -126,6 +130,10 @@ def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
             one_rate_per_step=near(ones, np.ones(100), tolerance=1e-12),
             first_step=near(feed(Adam(), [[1.0, -100.0, 1e-3]], 0.1)[0], [-0.1, 0.1, -0.1], tolerance=1e-5),
             torch=near(our_path(Adam(), 0.02, 100), torch_path("Adam", 0.02, 100), tolerance=1e-10),
+            as_run=near(network_path(Adam(), 0.02, 100), our_path(Adam(), 0.02, 100), tolerance=1e-10),
+            as_run_decayed=near(
+                network_path(AdamW(weight_decay=0.0), 0.02, 100), our_path(Adam(), 0.02, 100), tolerance=1e-10
+            ),
             by_name=near(named_path(adam, 0.02, 100), torch_path("Adam", 0.02, 100), tolerance=1e-10),
             decayed=near(
                 named_path(adamw, 0.02, 100, weight_decay=0.1),
@@ -151,7 +159,7 @@ def corrected_moments_are_unbiased(seed: int) -> Verdict:
     for t in range(1, 21):
         state, _ = rule.update(state, rng.normal(mean, 1.0, runs), x, 1.0)
         if t in (1, 2, 5, 20):
-            m, v = state.corrected(rule.beta1, rule.beta2)
+            m, v = state.corrected(rule.beta_1, rule.beta_2)
             gaps += [abs(m.mean() - mean) * np.sqrt(runs) / m.std(), abs(v.mean() - second) * np.sqrt(runs) / v.std()]
             raw.append(state.first.mean() / m.mean() - (1 - 0.9**t))
     return every(unbiased=below(max(gaps), ERRORS), raw_too_small_by=near(raw, np.zeros(4), tolerance=1e-12))

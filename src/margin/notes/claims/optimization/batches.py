@@ -8,16 +8,30 @@ import numpy as np
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.notes.claims import claim
+from margin.notes.claims.optimization.networks import drawn_batches, trained_weights
 from margin.optimize import FiniteSum, accumulate, batches, clip_norm, clip_value, follow, gradient_descent, sgd
 from margin.optimize.problems import least_squares
 from margin.optimize.schedules import inverse_time
 
 
-def _problem(seed: int, n: int = 24, noise: float = 0.3) -> tuple[FiniteSum, np.ndarray]:
+def _rows(seed: int, n: int = 24, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 2))
-    y = X @ [1.0, -2.0] + noise * rng.standard_normal(n)
+    return X, X @ [1.0, -2.0] + noise * rng.standard_normal(n)
+
+
+def _problem(seed: int, n: int = 24) -> tuple[FiniteSum, np.ndarray]:
+    X, y = _rows(seed, n)
     return least_squares(X, y), np.linalg.lstsq(X, y)[0]
+
+
+def _run_by_a_network(seed: int, batch_size: int, epochs: int, *, parts: int = 1, clip: float | None = None) -> Verdict:
+    """A network's own loop ends where the descent of the notes ends, on the same batches at a falling rate."""
+    X, y = _rows(seed)
+    rate = inverse_time(0.1, half_life=7)
+    ends, _ = trained_weights(X, y, rate=rate, batch_size=batch_size, epochs=epochs, parts=parts, clip=clip)
+    run = sgd(least_squares(X, y), [0.0, 0.0], learning_rate=rate, batch_size=batch_size, epochs=epochs, max_norm=clip)
+    return near(ends, follow(run).x, tolerance=1e-12 if clip is None else 1e-5)  # torch adds 1e-6 to a norm
 
 
 def _cubic() -> FiniteSum:
@@ -51,12 +65,18 @@ def a_batch_has_its_own_surface(seed: int) -> Verdict:
 def batches_partition_the_data(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     first, second = list(batches(10, 3, rng)), list(batches(10, 3, rng))
+    drawn = drawn_batches(10, 3, seed, epochs=2)
     return corrected(
         every(
             cover=equal(sorted(np.concatenate(first).tolist()), list(range(10))),
             count=equal(len(first), 4),
             dropped=equal(len(list(batches(10, 3, drop_last=True))), 3),
             new_order=equal(np.array_equal(np.concatenate(first), np.concatenate(second)), False),
+            as_run=every(
+                cover=equal([sorted(np.concatenate(epoch).tolist()) for epoch in drawn], [list(range(10))] * 2),
+                sizes=equal([[len(rows) for rows in epoch] for epoch in drawn], [[3, 3, 3, 1]] * 2),
+                new_order=equal(drawn[0] == drawn[1], False),
+            ),
         ),
         printed=equal(len(first), 10 / 3),
     )
@@ -74,7 +94,13 @@ def an_epoch_is_one_pass(seed: int) -> Verdict:
     counted = FiniteSum(problem.n, problem.losses, count)
     trace = list(sgd(counted, np.zeros(2), rng=np.random.default_rng(seed), batch_size=5, epochs=3))
     seen -= 1  # the record of the start looks at every example once
-    return every(updates=equal(trace[-1].iteration, 3 * 5), visits=equal(seen.tolist(), [3] * problem.n))
+    X, y = _rows(seed)
+    _, updates = trained_weights(X, y, rate=0.01, batch_size=5, epochs=3)
+    return every(
+        updates=equal(trace[-1].iteration, 3 * 5),
+        visits=equal(seen.tolist(), [3] * problem.n),
+        as_run=equal(updates, [5, 10, 15]),
+    )
 
 
 @claim("full-batch-gd")
@@ -86,6 +112,7 @@ def one_update_per_epoch(seed: int) -> Verdict:
             updates=equal(run.iterations, 250),
             monotone=below(float(np.max(np.diff(run.history("value")[1:]))), 1e-15),
             minimum=near(run.x, best, tolerance=1e-6),
+            as_run=_run_by_a_network(seed, 24, 30),
         ),
         printed=_without_a_rate(),
     )
@@ -121,6 +148,7 @@ def a_batch_estimates_the_gradient_after_scaling(seed: int) -> Verdict:
             same_seed=equal(run(1, 4), run(1, 4)),
             whole_batch=near(run(0, 12), plain.x, tolerance=1e-14),
             least_squares=below(problem.value(run(0, 4, epochs=400)) / problem.value(best), 1.01),
+            as_run=_run_by_a_network(seed, 5, 6),
         ),
         sum_approximates=near(sums.mean(axis=0), full, tolerance=1e-3 * float(np.linalg.norm(full))),
         rate_is_missing=_without_a_rate(),
@@ -147,6 +175,7 @@ def single_examples_are_unbiased_and_noisy(seed: int) -> Verdict:
             ),
             least_squares=near(end, best, tolerance=2e-2),
             noisier=above(rough / smooth, 1.5),
+            as_run=_run_by_a_network(seed, 1, 3),
         ),
         printed=_without_a_rate(),
     )
@@ -178,6 +207,9 @@ def noise_falls_with_the_batch(seed: int) -> Verdict:
         falls=equal(spread, sorted(spread, reverse=True)),
         law=near(spread, expected, tolerance=0.1 * spread[0]),
         whole_batch_is_exact=below(spread[3], 1e-25),
+        as_run=every(
+            one=_run_by_a_network(seed, 1, 2), some=_run_by_a_network(seed, 7, 4), all=_run_by_a_network(seed, 24, 8)
+        ),
     )
 
 
@@ -188,8 +220,12 @@ def an_epoch_weighs_all_examples_alike(seed: int) -> Verdict:
     parts = list(batches(problem.n, 6, np.random.default_rng(seed)))
     visits = np.bincount(np.concatenate(parts), minlength=problem.n)
     mean = np.mean([problem.gradient(theta, rows) for rows in parts], axis=0)
+    (drawn,) = drawn_batches(problem.n, 6, seed)
+    drawn_mean = np.mean([problem.gradient(theta, np.array(rows)) for rows in drawn], axis=0)
     return every(
-        visits=equal(visits.tolist(), [1] * problem.n), mean=near(mean, problem.gradient(theta), tolerance=1e-12)
+        visits=equal(visits.tolist(), [1] * problem.n),
+        mean=near(mean, problem.gradient(theta), tolerance=1e-12),
+        as_run=near(drawn_mean, problem.gradient(theta), tolerance=1e-12),
     )
 
 
@@ -253,11 +289,12 @@ def micro_batches_add_up(seed: int) -> Verdict:
     return every(
         unequal_sizes=near(joined, problem.gradient(theta), tolerance=1e-12),
         same_updates=near(path(3, 4), path(12, 1), tolerance=1e-12),
+        as_run=_run_by_a_network(seed, 24, 5, parts=5),
     )
 
 
 @claim("gradient-clipping")
-def clipping_shortens_and_keeps_the_direction() -> Verdict:
+def clipping_shortens_and_keeps_the_direction(seed: int) -> Verdict:
     import torch
 
     g = np.array([3.0, -4.0, 12.0])
@@ -271,4 +308,5 @@ def clipping_shortens_and_keeps_the_direction() -> Verdict:
         direction=near(clipped / 2.0, g / 13.0, tolerance=1e-12),
         short=equal(clip_norm(g, 20.0), g),
         by_value=equal(clip_value(g, 3.5), np.array([3.0, -3.5, 3.5])),
+        as_run=_run_by_a_network(seed, 6, 3, clip=0.7),
     )

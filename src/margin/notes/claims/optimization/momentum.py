@@ -6,6 +6,7 @@ import numpy as np
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.notes.claims import claim
+from margin.notes.claims.optimization.networks import network_path
 from margin.notes.claims.optimization.rules import feed, named_path, our_path
 from margin.optimize import descend, follow, momentum, nesterov
 from margin.optimize.landscapes import quadratic
@@ -32,6 +33,8 @@ def velocity_is_a_decaying_sum() -> Verdict:
             limit=near(constant[-1], [-10.0], tolerance=1e-9),
             average=near(average[-1], [-1.0], tolerance=1e-9),
             by_name=near(named_path(momentum, 0.003, 50), summed, tolerance=0.0),
+            as_run=near(network_path(Momentum(0.9), 0.003, 50), summed, tolerance=1e-12),
+            as_run_fused=near(network_path(Momentum(0.9, "unscaled"), 0.003, 50), summed, tolerance=1e-12),
             by_name_averaged=near(named_path(momentum, 0.03, 50, convention="average"), summed, tolerance=1e-12),
             relation=near(summed, our_path(Momentum(0.9, "average"), 0.03, 50), tolerance=1e-12),
             opposite=near(flip[1], 0.1 * g0, tolerance=1e-14),
@@ -84,6 +87,7 @@ def the_look_ahead_is_where_the_velocity_leads() -> Verdict:
         spectral_radius(matrix(limit, 1.0, 0.9)) for matrix, limit in zip((nesterov_matrix, momentum_matrix), limits)
     ]
     jump = nesterov_matrix(1.0, 1.0, 0.9)
+    shifted = our_path(Nesterov(0.9, shifted=True), 0.003, 50)
     path = follow(descend(lambda x: x @ x / 2, lambda x: x, [1.0], Nesterov(0.5), learning_rate=0.2, max_iter=3)).path
     return corrected(
         every(
@@ -91,6 +95,8 @@ def the_look_ahead_is_where_the_velocity_leads() -> Verdict:
             gone_after_two_steps=near(jump @ jump, np.zeros((2, 2)), tolerance=1e-15),
             by_hand=near(path[:, 0], [1.0, 0.8, 0.56, 0.352], tolerance=1e-14),
             by_name=near(named_path(nesterov, 0.003, 50), our_path(Nesterov(0.9), 0.003, 50), tolerance=0.0),
+            as_run=near(network_path(Nesterov(0.9), 0.003, 50), shifted, tolerance=1e-12),
+            as_run_fused=near(network_path(Nesterov(0.9, convention="unscaled"), 0.003, 50), shifted, tolerance=1e-12),
             beats_momentum=near(slow, [0.9, 0.9487], tolerance=1e-3),
             limits=near(limits, [1.357, 3.8], tolerance=1e-3),
             edge_of_stability=near(edge, [1.0, 1.0], tolerance=1e-9),

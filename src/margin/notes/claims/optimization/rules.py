@@ -9,9 +9,24 @@ import numpy as np
 
 from margin.core.verdict import Verdict, every, near
 from margin.notes.claims import claim
+from margin.notes.claims.optimization.networks import network_path
 from margin.optimize import descend, follow
 from margin.optimize.landscapes import BEALE
-from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, Rule
+from margin.optimize.rules import (
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AdamW,
+    AMSGrad,
+    Descent,
+    Lion,
+    Momentum,
+    NAdam,
+    Nesterov,
+    RMSProp,
+    Rule,
+)
 from margin.optimize.steps import Array, Steps
 
 
@@ -56,15 +71,29 @@ def every_rule_equals_torch_step_by_step() -> Verdict:
         "sgd": (Descent(), 0.01, "SGD", {}),
         "momentum": (Momentum(0.9), 0.003, "SGD", {"momentum": 0.9}),
         "nesterov": (Nesterov(0.9, shifted=True), 0.003, "SGD", {"momentum": 0.9, "nesterov": True}),
-        "adagrad": (AdaGrad(eps=1e-10), 0.1, "Adagrad", {"eps": 1e-10}),
+        "adagrad": (AdaGrad(epsilon=1e-10), 0.1, "Adagrad", {"eps": 1e-10}),
         "rmsprop": (RMSProp(0.99), 0.01, "RMSprop", {"alpha": 0.99}),
         "adadelta": (AdaDelta(0.9, 1e-6), 1.0, "Adadelta", {"rho": 0.9, "eps": 1e-6}),
         "adam": (Adam(), 0.02, "Adam", {}),
-        "adamw": (Adam(weight_decay=0.1), 0.02, "AdamW", {"weight_decay": 0.1}),
+        "adamw": (AdamW(weight_decay=0.1), 0.02, "AdamW", {"weight_decay": 0.1}),
     }
+    relatives: dict[str, Rule] = {"nadam": NAdam(), "adamax": AdaMax(), "amsgrad": AMSGrad(), "lion": Lion()}
+    moved = {name: (_undecayed(rule), rate) for name, (rule, rate, *_) in peers.items()}
+    moved |= {name: (_undecayed(rule), 0.02) for name, rule in relatives.items()}
     return every(
         **{
             name: near(our_path(rule, rate, 100), torch_path(peer, rate, 100, **options), tolerance=1e-10)
             for name, (rule, rate, peer, options) in peers.items()
-        }
+        },
+        as_run=every(
+            **{
+                name: near(network_path(rule, rate, 40), our_path(rule, rate, 40), tolerance=1e-9)
+                for name, (rule, rate) in moved.items()
+            }
+        ),
     )
+
+
+def _undecayed(rule: Rule) -> Rule:
+    """Networks shrink matrices only, and the point that is moved here is a vector."""
+    return rule.replace(weight_decay=0.0) if rule.decouples else rule

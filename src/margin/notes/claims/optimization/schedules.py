@@ -10,6 +10,7 @@ from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.notes.claims import claim
 from margin.optimize import follow, sgd
 from margin.optimize.problems import least_squares
+from margin.optimize.rate_schedules import Cosine, InverseTime, Plateau, RateSchedule
 from margin.optimize.schedules import (
     Schedule,
     constant,
@@ -83,9 +84,27 @@ def schedules_equal_torch_and_decay_ends_closer(seed: int) -> Verdict:
             plateau=near(on_plateau(1.0, [5.0, 4.0, 4.0, 4.0, 4.0], patience=2), 0.1, tolerance=1e-15),
             decay_helps=above(distance(constant(0.05)) / distance(inverse_time(0.05, half_life=20)), 1.5),
             written_directly=near(weight.item(), -0.7, tolerance=1e-6),
+            as_run=every(
+                step=equal(_network_rates("step", 30), rates(step_decay(0.5, every=10), 30)),
+                exponential=equal(
+                    _network_rates("exponential", 30), rates(exponential(0.5, factor=0.01 ** (1 / 30)), 30)
+                ),
+                cosine=equal(_network_rates(Cosine(floor=0.1), 30), rates(cosine(0.5, steps=30, floor=0.05), 30)),
+                inverse_time=equal(
+                    _network_rates(InverseTime(half_life=5), 30), rates(inverse_time(0.5, half_life=5), 30)
+                ),
+                plateau=equal(Plateau(factor=0.1).lowered(1.0), 0.1),
+            ),
         ),
         printed=near(weight.item(), -0.1, tolerance=1e-3),  # only a scheduler could have changed the rate
     )
+
+
+def _network_rates(schedule: str | RateSchedule, steps: int, warmup: float = 0.0) -> list[float]:
+    """The rates of a training of so many updates."""
+    from margin.neural.training.schedules import rate_schedule
+
+    return rates(rate_schedule(schedule, 0.5, steps=steps, warmup=warmup), steps)
 
 
 @claim("lr-warmup-decay")
@@ -103,6 +122,11 @@ def rise_then_fall_to_the_floor() -> Verdict:
         falls=equal([bool(np.all(np.diff(c[20:]) <= 0)) for c in curves.values()], [True] * 3),
         floor=near([curves["cosine"][-1], curves["linear"][-1]], [0.1, 0.1], tolerance=1e-12),
         one_cycle=near(cycle, _torch_one_cycle(0.5, 40), tolerance=1e-12),
+        network_rise=equal(
+            _network_rates("linear", 40, warmup=0.25), rates(warm_up(linear(0.5, steps=30), steps=10), 40)
+        ),
+        after_the_cycle=near(one_cycle(0.5, steps=40)(70), cycle[-1], tolerance=1e-15),
+        network_cycle=equal(_network_rates("one_cycle", 40), cycle.tolist()),
     )
 
 

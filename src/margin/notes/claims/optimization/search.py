@@ -21,18 +21,18 @@ from margin.optimize.rules import Adam, Momentum, hyperparameters
 
 @claim("hyperparameters")
 def chosen_before_and_learned_during_are_apart() -> Verdict:
-    rule = Adam(beta1=0.8)
+    rule = Adam(beta_1=0.8)
     before = hyperparameters(rule)
     f, grad, _ = quadratic(np.diag([1.0, 30.0]))
     run = follow(descend(f, grad, [1.0, 1.0], rule, learning_rate=0.1, max_iter=50))
     again = follow(descend(f, grad, [1.0, 1.0], type(rule)(**before), learning_rate=0.1, max_iter=50))
     return every(
-        names=equal(list(before), ["beta1", "beta2", "eps", "weight_decay"]),
+        names=equal(list(before), ["beta_1", "beta_2", "epsilon"]),
         fixed=equal(hyperparameters(rule), before),
         learned=above(float(np.max(np.abs(run.x - 1.0))), 0.5),
         a_copy_starts_afresh=equal(again.path, run.path),
         unknown_name=raises(ValueError, lambda: grid_search(lambda rate: rate, {"speed": [1]}), match="'speed'"),
-        bad_choice=raises(ValueError, lambda: Momentum(gamma=1.0), match="gamma"),
+        bad_choice=raises(ValueError, lambda: Momentum(gamma=1.0).start(np.zeros(2)), match="gamma"),
     )
 
 

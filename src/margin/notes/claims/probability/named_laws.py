@@ -1,10 +1,12 @@
 """Bernoulli to Poisson, uniform, empirical, normal and Laplace."""
 
 from math import factorial
+from typing import Any
 
 import numpy as np
 from scipy import integrate, stats
 
+from margin.bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from margin.core.verdict import Verdict, above, corrected, equal, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
@@ -25,15 +27,27 @@ from margin.foundations.probability import (
     multinomial_coefficient,
     self_convolve_masses,
 )
+from margin.mixture import GaussianMixture
 from margin.notes.claims import claim
 from margin.notes.claims.chance import plausible
+
+COINS = np.array([[0.0], [1.0]])
+
+
+def densities(model: Any, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The log-density of ``at`` that a naive Bayes classifier learns from ``rows``, one of two classes."""
+    labels = np.repeat([0, 1], [len(rows), len(at)])
+    fitted = model.fit(np.concatenate([rows, at]), labels)
+    return fitted.predict_joint_log_proba(at)[:, 0] - np.log(len(rows) / len(labels))
 
 
 @claim("bernoulli-distribution")
 def bernoulli_in_both_forms(seed: int) -> Verdict:
     law, draws = Bernoulli(0.3), Bernoulli(0.3).sample(1000, np.random.default_rng(seed))
     power_form = [0.3**x * 0.7 ** (1 - x) for x in (0, 1)]
+    smoothed = Bernoulli((draws.sum() + 1) / (len(draws) + 2))
     return every(
+        as_run=near(densities(BernoulliNB(), draws[:, None], COINS), smoothed.log_prob([0, 1]), tolerance=1e-12),
         forms=near(law.pmf([0, 1]), power_form, tolerance=1e-15),
         scipy=near(law.log_prob([0, 1]), stats.bernoulli(0.3).logpmf([0, 1]), tolerance=1e-14),
         moments=near([law.mean, law.variance], [0.3, 0.21], tolerance=1e-15),
@@ -61,7 +75,10 @@ def binomial_is_a_sum_of_bernoullis_and_includes_all_successes() -> Verdict:
 def categorical_has_as_many_values_as_classes(seed: int) -> Verdict:
     law = Categorical([0.2, 0.5, 0.3])
     draws = law.sample(100_000, np.random.default_rng(seed))
+    smoothed = Categorical((np.bincount(draws.astype(int)) + 1) / (len(draws) + 3))
+    learned = densities(CategoricalNB(), draws[:, None], np.arange(3)[:, None])
     return every(
+        as_run=near(learned, smoothed.log_prob([0, 1, 2]), tolerance=1e-12),
         one_hot=near(law.log_prob_one_hot(np.eye(3)), np.log(law.p), tolerance=1e-14),
         frequencies=near(Categorical.fit(draws).p, law.p, tolerance=0.006),
         two_classes=near(Categorical([0.7, 0.3]).pmf([0, 1]), Bernoulli(0.3).pmf([0, 1]), tolerance=1e-15),
@@ -75,7 +92,11 @@ def multinomial_coefficient_is_a_product_of_binomials() -> Verdict:
     law = Multinomial(4, [0.2, 0.3, 0.5])
     atoms, pair = law.atoms(), Multinomial(5, [0.4, 0.6])
     two = [[k, 5 - k] for k in range(6)]
+    counts = np.array([[2, 1, 1], [0, 3, 1], [1, 0, 3]])
+    smoothed = Multinomial(4, (counts.sum(axis=0) + 1) / (counts.sum() + 3))
+    orderings = np.log([multinomial_coefficient(row) for row in counts])
     truth = every(
+        as_run=near(densities(MultinomialNB(), counts, counts) + orderings, smoothed.log_prob(counts), tolerance=1e-12),
         coefficient=equal(multinomial_coefficient([3, 2, 2]), 210.0),
         scipy=near(law.pmf(atoms), stats.multinomial(4, law.p).pmf(atoms), tolerance=1e-14),
         sums=near(law.pmf(atoms).sum(), 1.0, tolerance=1e-13),
@@ -158,7 +179,17 @@ def normal_density_falls_and_its_cdf_starts_at_minus_infinity(seed: int) -> Verd
     parameters = [0, 1], [[2, 0.7], [0.7, 1]]
     joint, oracle = MultivariateNormal(*parameters), stats.multivariate_normal(*parameters)
     points = np.random.default_rng(seed).normal(size=(9, 2))
+    rows = law.sample(50, np.random.default_rng(seed))
+    fitted = Normal(rows.mean(), rows.std())
+    mixture = GaussianMixture(1, reg_covar=0.0).fit(points)
+    of_points = MultivariateNormal(points.mean(axis=0), np.cov(points.T, bias=True))
     truth = every(
+        as_run=every(
+            one=near(
+                densities(GaussianNB(var_smoothing=0.0), rows[:, None], x[:, None]), fitted.log_prob(x), tolerance=1e-9
+            ),
+            several=near(mixture.score_samples(points), of_points.log_prob(points), tolerance=1e-9),
+        ),
         density=near(law.log_prob(x), stats.norm(0.5, 2).logpdf(x), tolerance=1e-13),
         cdf=near(law.cdf(x), stats.norm(0.5, 2).cdf(x), tolerance=1e-14),
         total=near(integrate.quad(law.pdf, -np.inf, np.inf)[0], 1.0, tolerance=1e-8),

@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 from scipy import stats
 
+from margin.bayes.posterior import log_posterior, log_priors
 from margin.core.verdict import Verdict, corrected, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
@@ -98,6 +99,7 @@ def prior_is_what_holds_before_looking() -> Verdict:
     model = factory()
     averaged = sum(model.evidence[o] * model.posterior(o) for o in range(2))
     return every(
+        as_run=near(np.exp(log_priors(model.prior * 700, None)), model.prior, tolerance=1e-14),
         normalized=near(model.prior.sum(), 1.0, tolerance=1e-15),
         mean_of_posteriors=near(averaged, model.prior, tolerance=1e-15),
         checked=raises(ValueError, lambda: DiscreteBayes([0.5, 0.6], [[1.0], [1.0]]), match="must sum to 1"),
@@ -112,6 +114,7 @@ def posterior_is_prior_times_likelihood_normalized(seed: int) -> Verdict:
     machine = rng.choice(3, size=400_000, p=[0.5, 0.3, 0.2])
     bad = machine[rng.random(machine.size) < np.array([0.01, 0.03, 0.10])[machine]]
     return every(
+        as_run=near(np.exp(log_posterior(np.log(product)[None])), model.posterior(1)[None], tolerance=1e-14),
         sums=near(model.posterior(1).sum(), 1.0, tolerance=1e-14),
         proportional=near(model.posterior(1), product / product.sum(), tolerance=1e-14),
         simulated=near(np.bincount(bad) / bad.size, model.posterior(1), tolerance=0.015),

@@ -18,6 +18,7 @@ from margin.foundations.probability import (
     kolmogorov_p_value,
     stability_test,
 )
+from margin.foundations.statistics import p_value
 from margin.notes.claims import claim
 from margin.notes.claims.chance import plausible
 
@@ -42,6 +43,7 @@ def student_t_lies_between_cauchy_and_normal(seed: int) -> Verdict:
     return every(
         formula=near(law.pdf(x), formula, tolerance=1e-14),
         cdf=near(law.cdf(x), stats.t(3.5).cdf(x), tolerance=1e-13),
+        as_run=near([p_value(t, 3.5) for t in (0.4, 2.5)], 2 * (1 - law.cdf(np.array([0.4, 2.5]))), tolerance=1e-12),
         quantile=near(law.quantile(q), stats.t(3.5).ppf(q), tolerance=1e-9),
         sample=plausible(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf)),
         cauchy=near(StudentT(1).pdf(x), Cauchy().pdf(x), tolerance=1e-14),

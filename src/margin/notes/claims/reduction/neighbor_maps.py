@@ -16,6 +16,7 @@ from margin.reduction import (
     kl_divergence,
     kl_gradient,
     student_similarities,
+    tsne_affinities,
 )
 from margin.reduction.affinities import powered_squares
 
@@ -51,7 +52,14 @@ def conditional_affinities_are_distributions_over_the_others(seed: int) -> Verdi
     P, sigma = conditional_affinities(X, 12), bandwidths(X, 12)
     normal = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / (2 * sigma[:, None] ** 2))
     np.fill_diagonal(normal, 0.0)
+    gaps = np.sqrt(squared_distances(X))
+    others = ~np.eye(80, dtype=bool)
     return every(
+        as_run=near(
+            tsne_affinities.conditional_affinities(gaps[others].reshape(80, 79), 12),
+            P[others].reshape(80, 79),
+            tolerance=1e-9,
+        ),
         diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),
         rows=near(P.sum(axis=1), np.ones(80), tolerance=1e-12),
         normal_density=near(P, normal / normal.sum(axis=1, keepdims=True), tolerance=1e-9),
@@ -72,9 +80,12 @@ def every_row_has_the_entropy_asked_for(seed: int) -> Verdict:
 
 @claim("t-sne-joint-affinities")
 def joint_affinities_are_symmetric_with_total_one(seed: int) -> Verdict:
-    conditional = conditional_affinities(_rows(seed, 80, 6), 12)
+    X = _rows(seed, 80, 6)
+    conditional = conditional_affinities(X, 12)
     P = joint_affinities(conditional)
+    run = tsne_affinities.sparse_affinities(TSNE(perplexity=12, method="exact"), X)
     return every(
+        as_run=near(run.toarray(), P, tolerance=1e-9),
         mean_of_both=near(P, (conditional + conditional.T) / (2 * 80), tolerance=1e-15),
         symmetric=near(P, P.T, tolerance=0.0),
         diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),

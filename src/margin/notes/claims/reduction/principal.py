@@ -20,7 +20,12 @@ def _unit(rng: np.random.Generator, p: int, count: int) -> np.ndarray:
 def variance_along_a_direction_is_a_quadratic_form(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X, u = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6)) + 5, _unit(rng, 6, 20)
-    return near(projected_variance(X, u), np.var(X @ u, axis=0), tolerance=1e-12 * np.var(X @ u, axis=0).max())
+    model, size = PCA().fit(X), np.var(X @ u, axis=0).max()
+    along = projected_variance(X, model.components_.T)
+    return every(
+        directions=near(projected_variance(X, u), np.var(X @ u, axis=0), tolerance=1e-12 * size),
+        as_run=near(along * len(X) / (len(X) - 1), model.explained_variance_, tolerance=1e-9 * size),
+    )
 
 
 @claim("principal-component-analysis")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from margin.bayes import QuadraticDiscriminantAnalysis
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.statistics import (
     mahalanobis,
@@ -12,6 +13,8 @@ from margin.foundations.statistics import (
     spherical_distance,
     whitening,
 )
+from margin.mixture import GaussianMixture
+from margin.neighbors import KNeighborsClassifier
 from margin.notes.claims import claim
 from margin.notes.claims.chance import plausible
 
@@ -50,10 +53,16 @@ def squared_distances_of_normal_data_are_chi_square(seed: int) -> Verdict:
     v = x[0] - mean
     ellipse = mean + np.column_stack([np.cos(t := np.linspace(0, 6, 50)), np.sin(t)]) @ np.linalg.cholesky(SIGMA).T
     density = stats.multivariate_normal(mean, 0.01 * SIGMA).pdf(mean)
+    # Two classes whose covariances are 1 and 4 times the same: the log-odds are a difference of squared distances.
+    cloud = x - x.mean(axis=0)
+    model = QuadraticDiscriminantAnalysis().fit(np.vstack([cloud, 2 * cloud]), np.repeat([0, 1], len(x)))
+    S, center = model.covariance_[0], np.zeros(2)
+    odds = mahalanobis(x, center, 4 * S) ** 2 - mahalanobis(x, center, S) ** 2 + 4 * np.log(2.0)
     truth = every(
         scipy=near(mahalanobis(x[0], mean, SIGMA), distance.mahalanobis(x[0], mean, precision), tolerance=1e-10),
         indices_i_j=near(mahalanobis(x[0], mean, SIGMA) ** 2, np.einsum("i,ij,j", v, precision, v), tolerance=1e-10),
         chi_square=plausible(stats.kstest(mahalanobis(x, mean, SIGMA) ** 2, stats.chi2(2).cdf).pvalue),
+        as_run=near(model.predict_log_proba(x[:9]) @ [2.0, -2.0], odds[:9], tolerance=1e-8),
         contour_is_an_ellipse=near(mahalanobis(ellipse, mean, SIGMA), np.ones(50), tolerance=1e-10),
     )
     as_printed = np.sum(np.diag(precision)[:, None] * np.outer(v, v))  # the precision indexed i, i
@@ -80,6 +89,13 @@ def two_points_are_compared_by_their_difference(seed: int) -> Verdict:
 
     truth = every(
         scipy=near(mahalanobis(points, others, SIGMA), by_scipy, tolerance=1e-10),
+        as_run=near(
+            KNeighborsClassifier(1, metric="mahalanobis", metric_params={"V": SIGMA})
+            .fit(others, range(10))
+            .kneighbors(points, 10)[0],
+            np.sort(mahalanobis(points[:, None], others, SIGMA), axis=1),
+            tolerance=1e-10,
+        ),
         one_against_many=near(mahalanobis(points, others[0], SIGMA)[0], by_scipy[0], tolerance=1e-10),
         metric=equal(axioms.is_metric, True),
         itself=near(mahalanobis(a, a, SIGMA), 0.0, tolerance=0.0),
@@ -106,7 +122,11 @@ def equal_normalized_distance_unequal_density() -> Verdict:
     round_cloud = mahalanobis(np.array([along, across]), np.zeros(2), sd**2 * np.eye(2))
     points = np.array([[1.0, 2.0], [4.0, -1.0], [0.5, 0.5]])
     from_center = spherical_distance(points, [1.0, -2.0], 2.5)
+    cloud = GaussianMixture(1, covariance_type="spherical", reg_covar=0.0).fit(np.vstack([points, points[:2] ** 3]))
+    center, spread = cloud.means_[0], float(np.sqrt(cloud.covariances_[0]))
+    falls = cloud.score_samples([center]) - cloud.score_samples(points)
     return every(
+        as_run=near(2 * falls, spherical_distance(points, center, spread) ** 2, tolerance=1e-10),
         formula=near(from_center, np.hypot(points[:, 0] - 1, points[:, 1] + 2) / 2.5, tolerance=1e-12),
         normalized=near(normalized[0], normalized[1], tolerance=1e-12),
         mahalanobis=near(distances, [1.0, 3.0], tolerance=1e-12),

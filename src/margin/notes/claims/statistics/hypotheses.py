@@ -22,11 +22,14 @@ from margin.foundations.statistics import (
     t_quantile,
     t_table,
     t_test,
+    t_test_from_error,
     t_test_one_sample,
     with_intercept,
 )
+from margin.linear import LinearRegression
 from margin.notes.claims import claim
 from margin.notes.claims.chance import CHANCE, plausible, rate
+from margin.selection import corrected_paired_test
 
 LEVEL = 0.05
 
@@ -101,6 +104,7 @@ def the_one_sample_t_uses_the_standard_deviation_of_the_sample(seed: int) -> Ver
         t=near(ours.statistic, theirs.statistic, tolerance=1e-12),
         df=equal(ours.df, n - 1.0),
         p=near(ours.p_value, theirs.pvalue, tolerance=1e-12),
+        as_run=equal(ours, t_test_from_error("the mean is 0.5", x.mean() - 0.5, x.std(ddof=1) / np.sqrt(n), n - 1)),
         more_extreme_is_less_likely=below(t_test_one_sample(x, -5.0).p_value, ours.p_value),
     )
 
@@ -117,6 +121,8 @@ def unequal_variances_need_welchs_degrees_of_freedom(seed: int) -> Verdict:
     theirs = [stats.ttest_ind(a, b, equal_var=False), stats.ttest_ind(a, b), stats.ttest_rel(a, b)]
     truth = every(
         scipy=near([test.p_value for test in ours], [test.pvalue for test in theirs], tolerance=1e-12),
+        # The test of a comparison, for one fold of test rows beside so many that the folds do not overlap.
+        as_run=near(corrected_paired_test(a, b, 10**15, 1).p_value, ours[2].p_value, tolerance=1e-9),
         level_with_welch=rate(_rejection_rate(tests), LEVEL, 2000),
         trial_df=near(blood_pressure_t_test(equal_var=False).df, 34.3, tolerance=0.05),
     )
@@ -218,6 +224,11 @@ def nested_models_are_compared_by_f(seed: int) -> Verdict:
     wide = with_intercept(np.column_stack([x, x**2]))
     return every(
         scipy=near([ours.statistic, ours.p_value], [theirs.statistic, theirs.pvalue], tolerance=1e-10),
+        as_run=near(
+            LinearRegression().fit(wide[:, 1:], x + noise).summary(wide[:, 1:], x + noise).f_statistic,
+            nested_f_test(wide[:, :1], wide, x + noise).statistic,
+            tolerance=1e-8,
+        ),
         one_way_is_nested=near(nested.statistic, ours.statistic, tolerance=1e-10),
         bend_found_by_spline=below(linearity_test(x, np.sin(2 * x) + noise).p_value, CHANCE),
         bend_found_by_square=below(nested_f_test(wide[:, :2], wide, x**2 + noise).p_value, CHANCE),

@@ -25,6 +25,7 @@ from margin.foundations.statistics import (
     variance_shortcut,
     with_intercept,
 )
+from margin.metrics import squared_correlation
 from margin.notes.claims import claim
 
 
@@ -36,8 +37,13 @@ def the_streamed_mean_is_the_mean_at_every_step(seed: int) -> Verdict:
         state = state.push(x)
         worst = max(worst, float(np.abs(state.mean - X[:n].mean(axis=0)).max()))
     stored = sum(part.size for part in (state.mean, state.tail, state.squares)) + 1
-    return every(vectors=below(worst, 1e-12), scalar=near(Moments.of(X[:, 0]).mean, X[:, 0].mean(), tolerance=1e-12),
-                 numbers_kept=equal(stored, 10))  # fmt: skip
+    blocks = reduce(CoMoments.update, np.array_split(X, 7)[1:], CoMoments.of(np.array_split(X, 7)[0]))
+    return every(
+        vectors=below(worst, 1e-12),
+        as_run=near(blocks.mean, state.mean, tolerance=1e-12),
+        scalar=near(Moments.of(X[:, 0]).mean, X[:, 0].mean(), tolerance=1e-12),
+        numbers_kept=equal(stored, 10),
+    )
 
 
 @claim("running-mean-identities")
@@ -63,7 +69,12 @@ def dividing_by_n_minus_one_is_unbiased() -> Verdict:
     true, n = population.var(), 4
     unbiased = _average_over_all_samples(population, n, lambda x: variance(x, ddof=1))
     low = _average_over_all_samples(population, n, lambda x: variance(x, ddof=0))
-    return every(ddof_1=near(unbiased, true, tolerance=1e-10), ddof_0=near(low, true * (n - 1) / n, tolerance=1e-10))
+    run = [CoMoments.of(population[:, None]).covariance(ddof)[0, 0] for ddof in (0, 1)]
+    return every(
+        as_run=near(run, [variance(population, ddof=d) for d in (0, 1)], tolerance=1e-12),
+        ddof_1=near(unbiased, true, tolerance=1e-10),
+        ddof_0=near(low, true * (n - 1) / n, tolerance=1e-10),
+    )
 
 
 @claim("variance-shortcut-formula")
@@ -117,8 +128,10 @@ def the_change_of_the_mean_is_enough(seed: int) -> Verdict:
     truth = every(
         same=near(other, welford, tolerance=1e-10),
         numpy=near(other, len(x) * x.var(), tolerance=1e-10),
+        as_run=near(reduce(CoMoments.update, np.split(x[:, None], 10)[1:], CoMoments.of(x[:10, None])).products,
+                    [[other]], tolerance=1e-10),
         middle_term=near(np.sum(np.full(len(x), (mean - previous) ** 2)), step, tolerance=1e-12),
-    )
+    )  # fmt: skip
     return corrected(truth, printed=near(np.sum((x - previous) ** 2), step, tolerance=1e-6))
 
 
@@ -132,6 +145,7 @@ def the_sample_covariance_estimates_the_population_one() -> Verdict:
     truth = every(
         numpy=near([covariance(x, y, ddof=d) for d in (0, 1)],
                    [np.cov(population.T, ddof=d)[0, 1] for d in (0, 1)], tolerance=1e-12),
+        as_run=near(CoMoments.of(population).covariance(1)[0, 1], covariance(x, y, ddof=1), tolerance=1e-12),
         unbiased=near(unbiased, true, tolerance=1e-10),
         divisor_n=near(divisor_n, true * 2 / 3, tolerance=1e-10),
     )  # fmt: skip
@@ -161,6 +175,7 @@ def correlation_squared_is_the_r_squared_of_the_line(seed: int) -> Verdict:
     design = with_intercept(x)
     fitted = least_squares(design, y).predict(design)
     return every(
+        as_run=near(squared_correlation(y, x), correlation(x, y) ** 2, tolerance=1e-12),
         numpy=near(correlation(x, y), np.corrcoef(x, y)[0, 1], tolerance=1e-12),
         r_squared=near(correlation(x, y) ** 2, r_squared_forms(y, fitted).unexplained, tolerance=1e-12),
         bound=equal(correlation(x, 3 * x + 1) <= 1.0, True),

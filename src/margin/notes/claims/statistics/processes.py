@@ -17,6 +17,7 @@ from margin.foundations.statistics import (
     jarque_bera,
 )
 from margin.foundations.statistics.covariance_functions import CovarianceFunction
+from margin.kernels import RBF, GaussianProcessRegressor
 from margin.notes.claims import claim
 from margin.notes.claims.chance import plausible
 
@@ -40,20 +41,26 @@ def every_joint_law_must_be_normal(seed: int) -> Verdict:
     return corrected(truth, printed=plausible(jarque_bera(x + flipped).p_value))
 
 
+def _process(length_scale: float, noise: float) -> GaussianProcessRegressor:
+    """What a user fits, with the kernel given instead of learned."""
+    return GaussianProcessRegressor(kernel=RBF(length_scale), alpha=noise, optimizer=None, normalize_y=False)
+
+
 @claim("gaussian-process")
 def regression_agrees_with_an_independent_implementation(seed: int) -> Verdict:
-    from sklearn.gaussian_process import GaussianProcessRegressor, kernels
+    from sklearn import gaussian_process
 
     rng = np.random.default_rng(seed)
     X, at = rng.uniform(-2, 2, size=(15, 2)), rng.uniform(-3, 3, size=(30, 2))
     y = np.sin(X[:, 0]) + X[:, 1]
-    mean, sd = (
-        GaussianProcessRegressor(kernels.RBF(0.8), alpha=0.05, optimizer=None).fit(X, y).predict(at, return_std=True)
-    )
+    theirs = gaussian_process.GaussianProcessRegressor(gaussian_process.kernels.RBF(0.8), alpha=0.05, optimizer=None)
+    mean, sd = theirs.fit(X, y).predict(at, return_std=True)
     process = GaussianProcess(RBFCovariance(0.8))
     ours = process.condition(X, y, noise=0.05).predict(at)
+    run = _process(0.8, 0.05).fit(X, y)
     draws = process.sample(at[:3], 8000, rng)
     return every(
+        as_run=near(run.predict(at, return_std=True), ours, tolerance=1e-7),
         mean=near(ours[0], mean, tolerance=1e-9),
         sd=near(ours[1], sd, tolerance=1e-7),
         prior_covariance=near(np.cov(draws.T), RBFCovariance(0.8)(at[:3], at[:3]), tolerance=0.06),
@@ -96,7 +103,9 @@ def eleven_points_from_a_step_of_one_tenth(seed: int) -> Verdict:
         plain = False
     # For a process with this kernel E[(f(x + h) - f(x))^2] = 2 - 2 k(h).
     steps = np.mean(np.diff(draws, axis=1) ** 2)
+    run = _process(0.3, 1e-10).sample_y(x[:, None], 2000, random_state=seed).T
     return every(
+        as_run=near(np.mean(np.diff(run, axis=1) ** 2), 2 - 2 * np.exp(-0.5 * (epsilon / 0.3) ** 2), tolerance=0.01),
         matrix=equal(covariance.shape, (11, 11)),
         smooth=near(steps, 2 - 2 * np.exp(-0.5 * (epsilon / 0.3) ** 2), tolerance=0.01),
         plain_cholesky_of_400_points=equal(plain, False),
@@ -169,7 +178,9 @@ def the_influence_of_a_point_decays_with_distance() -> Verdict:
     influence = np.abs(prior.condition(x, [0.0, 0.0, 1.0]).predict(at)[0])  # of the value at 1.5
     sd = posterior.predict(at)[1]
     _, covariance = posterior.joint(np.append(x, 0.1))
+    run = _process(0.5, 0.2).fit(x[:, None], y)
     truth = every(
+        as_run=near(run.predict(at[:, None], return_std=True), noisy.predict(at), tolerance=1e-7),
         prior=near(prior.predict(at), [np.zeros(5), np.ones(5)], tolerance=1e-12),
         passes_through=near(posterior.predict(x)[0], y, tolerance=1e-10),
         certain_there=near(posterior.predict(x)[1], np.zeros(3), tolerance=1e-6),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from margin import linear
+from margin.bayes import GaussianNB
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.foundations.statistics import (
     fit_conditional,
@@ -16,6 +18,7 @@ from margin.foundations.statistics import (
     regression_slope,
     with_intercept,
 )
+from margin.kernels import GaussianProcessRegressor, LinearKernel
 from margin.notes.claims import claim
 from margin.notes.claims.chance import plausible, rate
 
@@ -39,7 +42,10 @@ def closed_forms_are_the_maxima(seed: int) -> Verdict:
     tosses = data["bernoulli"]
     constant = fit_conditional("bernoulli", lambda X, phi: np.full((len(X), 1), phi[0]), design, tosses, [0.0])
     frequency = 1 / (1 + np.exp(-constant.parameters))
+    bayes = GaussianNB(var_smoothing=0.0).fit(y[:, None], tosses)
+    by_class = [mle("normal", y[tosses == label]).parameters for label in (0, 1)]
     return every(
+        as_run=near(np.column_stack([bayes.theta_, np.sqrt(bayes.var_)]), by_class, tolerance=1e-12),
         closed_against_numerical=near(np.max(gaps), 0.0, tolerance=2e-6),
         linear_model=near(fit.parameters[:2], least_squares(design, y).coefficients, tolerance=1e-6),
         constant_network=near(frequency, mle("bernoulli", tosses).parameters, tolerance=1e-6),
@@ -147,6 +153,8 @@ def three_families_three_known_answers(seed: int) -> Verdict:
     y = X @ [1.0, 2.0, -1.0] + rng.normal(size=200)
     labels, counts = (y > 1).astype(float), rng.poisson(4, size=200).astype(float)
     oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000).fit(X, labels)
+    logistic = fit_glm(X, labels, "bernoulli").coefficients
+    ours_logistic = linear.LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000).fit(X, labels)
     intercept = fit_glm(np.ones((200, 1)), counts, "poisson").coefficients
     probit = fit_glm(np.ones((200, 1)), labels, "bernoulli", "probit")
     ours, fit = fit_glm(X, y), np.linalg.lstsq(X, y)
@@ -160,7 +168,8 @@ def three_families_three_known_answers(seed: int) -> Verdict:
         information=near(poisson.covariance, np.linalg.inv(information), tolerance=1e-8),
         degrees=equal((ours.df, poisson.df, poisson.dispersion), (197, None, 1.0)),
         gaussian_is_least_squares=near(fit_glm(X, y).coefficients, least_squares(X, y).coefficients, tolerance=1e-10),
-        bernoulli_is_logistic=near(fit_glm(X, labels, "bernoulli").coefficients, oracle.coef_[0], tolerance=1e-4),
+        bernoulli_is_logistic=near(logistic, oracle.coef_[0], tolerance=1e-4),
+        as_run=near(ours_logistic.coef_[0], logistic, tolerance=1e-4),
         poisson_is_log_mean=near(intercept, [np.log(counts.mean())], tolerance=1e-10),
         other_link=near(probit.predict([[1.0]]), [labels.mean()], tolerance=1e-8),
     )
@@ -178,8 +187,12 @@ def the_posterior_is_ridge_with_honest_intervals(seed: int) -> Verdict:
         covered += abs(x_new[0] @ beta + 0.5 * rng.normal() - mean[0]) <= 1.96 * sd[0]
     y = rng.normal(size=6)
     ridge = np.linalg.solve(X.T @ X + 0.25 * np.eye(4), X.T @ y)
-    far = linear_posterior(X, y, 1.0, 0.25).predict(np.vstack([x_new, 10 * x_new]))[1]
+    posterior = linear_posterior(X, y, 1.0, 0.25)
+    both = np.vstack([x_new, 10 * x_new])
+    far = posterior.predict(both)[1]
+    process = GaussianProcessRegressor(kernel=LinearKernel(), alpha=0.25, optimizer=None, normalize_y=False).fit(X, y)
     return every(
+        as_run=near(process.predict(both, return_std=True, with_noise=True), posterior.predict(both), tolerance=1e-8),
         ridge=near(linear_posterior(X, y, 1.0, 0.25).mean, ridge, tolerance=1e-10),
         predictive_coverage=rate(covered / 2000, 0.95, 2000),
         widens_away_from_the_data=above(far[1] / far[0], 2.0),

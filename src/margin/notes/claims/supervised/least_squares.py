@@ -7,6 +7,7 @@ import scipy.optimize as so
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
+from margin.linear.basis import monomials
 from margin.linear.design import design_matrix, is_linear_in_parameters
 from margin.linear.least_squares import solve_moments, solve_rows
 from margin.linear.levenberg import nonlinear_least_squares
@@ -78,6 +79,11 @@ def a_column_of_ones_makes_the_intercept_a_coefficient() -> Verdict:
         ones=near(A[:, 0], np.ones(5), tolerance=0),
         error=near(np.sum((y - A @ theta) ** 2), np.sum((y - model.predict(X)) ** 2), tolerance=1e-8),
         basis=near(curve[:, 2], np.log(X[:, 0]), tolerance=0),
+        as_run=near(
+            monomials(X[:, :1], np.array([[0], [1], [2]])),
+            design_matrix(X[:, :1], basis=[lambda x: x[:, 0], lambda x: x[:, 0] ** 2]),
+            tolerance=1e-9,
+        ),
     )
 
 

@@ -18,6 +18,7 @@ from margin.foundations.transport import (
     wasserstein_1d,
     wasserstein_1d_cdf,
 )
+from margin.metrics.samples import frechet_distance_of_normals
 from margin.notes.claims import claim
 from margin.notes.claims.transport import masses
 
@@ -57,7 +58,14 @@ def wasserstein_is_a_metric_that_scipy_agrees_on(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x, y, a, b = rng.normal(size=40), rng.normal(1, 2, size=30), masses(rng, 40), masses(rng, 30)
     P, Q, R = (rng.normal(size=(20, 3)) + k for k in range(3))
+    levels = (np.arange(20_000) + 0.5) / 20_000
+    normals = [stats.norm(mean, sd).ppf(levels) for mean, sd in ((0.3, 0.5), (1.1, 2.0))]
     return every(
+        as_run=near(
+            frechet_distance_of_normals([0.3], [[0.25]], [1.1], [[4.0]]),
+            wasserstein(normals[0], normals[1], 2) ** 2,
+            tolerance=1e-3,
+        ),
         scipy=near(wasserstein(x, y, 1, a, b), stats.wasserstein_distance(x, y, a, b), tolerance=1e-12),
         symmetric=near(wasserstein(P, Q, 2), wasserstein(Q, P, 2), tolerance=1e-9),
         itself=near(wasserstein(P, P[::-1], 2), 0.0, tolerance=1e-12),

@@ -14,13 +14,14 @@ from margin.foundations.transport import (
     is_coupling,
     is_cyclically_monotone,
     monotone_plan,
+    network_simplex_kernels,
     plan_cost,
     product_coupling,
     solve,
     wasserstein,
     wasserstein_1d,
 )
-from margin.foundations.transport.network_simplex_kernels import network_simplex
+from margin.foundations.transport.network import solve_network
 from margin.notes.claims import claim
 from margin.notes.claims.transport import masses
 from margin.notes.claims.transport.distances import on_the_line_as_in_general
@@ -98,7 +99,7 @@ def the_linear_program_gives_the_power_of_the_distance(seed: int) -> Verdict:
     sums = np.vstack([np.kron(np.eye(m), np.ones(n)), np.kron(np.ones(m), np.eye(n))])
     program = linprog(M.ravel(), A_eq=sums, b_eq=np.concatenate([a, b]), method="highs-ipm")
     minimum = solve([1.0], [1.0], cost_matrix([0.0], [2.0], 2)).cost
-    tree, _ = network_simplex.py_func(a, b * (a.sum() / b.sum()), M, -M.min(axis=0), 1e-12, 10_000)  # as plain Python
+    tree, _ = solve_network(a, b * (a.sum() / b.sum()), M, -M.min(axis=0), 1e-12, 10_000, network_simplex_kernels)
     node = np.flatnonzero(tree.flow[:-1] > 0)
     moved = np.minimum(node, tree.parent[node]), np.maximum(node, tree.parent[node]) - m  # a source is before its sink
     by_network = solve(a, b, M, method="network")

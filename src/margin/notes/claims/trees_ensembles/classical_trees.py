@@ -21,6 +21,8 @@ from margin.trees import (
 from margin.trees.multiway.c45_growing import PartialRows, Split, divide
 from margin.trees.multiway.gains import gain_of_counts
 
+OUTLOOK = np.array([[4.0, 0.0], [3.0, 2.0], [2.0, 3.0]])  # days played and not, when overcast, rainy and sunny
+
 
 @claim("information-gain")
 def gain_is_the_entropy_of_the_class_that_a_feature_removes(seed: int) -> Verdict:
@@ -30,6 +32,7 @@ def gain_is_the_entropy_of_the_class_that_a_feature_removes(seed: int) -> Verdic
     random_gains = [information_gain(rng.integers(3, size=30), rng.integers(5, size=30)) for _ in range(50)]
     return every(
         outlook=near(gains["outlook"], 0.247, tolerance=5e-4),
+        as_run=near(gain_of_counts(OUTLOOK)[0], gains["outlook"], tolerance=1e-12),
         largest=equal(max(gains, key=gains.__getitem__), "outlook"),
         perfect_split=near(information_gain(played, played), class_entropy(played), tolerance=1e-12),
         least=above(min(random_gains), -1e-12),
@@ -65,6 +68,7 @@ def the_ratio_sees_through_an_identifier() -> Verdict:
             information_gain(played, day), max(information_gain(played, days[n]) for n in days.names)
         ),
         split_of_day=near(split_information(day), np.log2(14), tolerance=1e-12),
+        as_run=near(gain_of_counts(OUTLOOK)[1], gain_ratio(played, days["outlook"]), tolerance=1e-12),
         ratio_of_outlook=near(gain_ratio(played, days["outlook"]), 0.1564, tolerance=5e-5),
         ratio_over_gain=below(
             gain_ratio(played, day) / information_gain(played, day),

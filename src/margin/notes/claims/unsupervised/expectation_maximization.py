@@ -102,7 +102,12 @@ def no_half_step_lowers_the_bound(seed: int) -> Verdict:
         chain += [evidence(table)]
         mixture = mixture_of(X, q, Full, 0.0)  # M step
         chain += [elbo(log_joint(X, mixture), q)]
+    model = GaussianMixture(3, max_iter=200, reg_covar=0.0, random_state=seed)
+    gains = np.array([record["change"] for record in model.iterate(X)])
+    of_model = evidence(log_joint(X, model._mixture()))
     return every(
+        as_run=near(model.score(X) * len(X), of_model, tolerance=1e-8),
+        run_rises=above(float(gains.min()), -1e-9),
         rises=above(float(np.diff(chain).min()), -1e-10),
         equality_after_e_step=below(max(touches), 1e-9),
         gained=above(chain[-1] - chain[0], 1.0),
