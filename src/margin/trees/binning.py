@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from margin.core.compiling_ahead import FirstWork
 from margin.core.parallel import over_ranges, parallel_map
 from margin.core.threads import threads_for
 
@@ -25,11 +23,6 @@ __all__ = ["MISSING", "Bins", "apply_bins", "find_bins", "midpoint"]
 MISSING = 255
 MAX_BINS = 255
 SUBSAMPLE = 200_000  # rows from which edges are taken: a quantile of so many is off by about 0.1 percent
-
-# Codes below this many are found by NumPy, in some ten milliseconds: compiling the kernel takes a quarter of a second.
-# So are the first ones of larger tables, up to as many as take half of that.
-COMPILED_CODES = 2**18
-FIRST_CODES = FirstWork(3_000_000)
 
 CHUNK = 2048  # rows that are worth a thread
 
@@ -118,42 +111,21 @@ def apply_bins(X: np.ndarray, bins: Bins, order: str = "C") -> np.ndarray:
     """
     if X.ndim != 2 or X.shape[1] != len(bins.categorical):
         raise ValueError(f"apply_bins: X must have shape (n, {len(bins.categorical)}); got {X.shape}.")
-    X = np.asarray(X, dtype=np.float64)
+    from margin.compiled.trees import fill_codes_by_column, fill_codes_by_row
+
+    X = np.ascontiguousarray(X, dtype=np.float64)
     codes = np.empty(X.shape, dtype=np.uint8, order="F" if order == "F" else "C")
-    fill = _kernel(X.size, order)
-    if fill is None:
-        for column in range(X.shape[1] if len(X) else 0):
-            codes[:, column] = _codes(X[:, column], bins.of(column), bool(bins.categorical[column]))
-        return codes
-    given = np.ascontiguousarray(X), bins.table(), bins.categorical, codes.T if order == "F" else codes
+    fill = fill_codes_by_column if order == "F" else fill_codes_by_row
+    given = X, bins.table(), bins.categorical.view(np.uint8), codes.T if order == "F" else codes
     threads = max(1, min(threads_for(20.0 * X.size), len(X) // CHUNK))
     over_ranges(lambda first, last: fill(*given, first, last), len(X), threads)
     return codes
-
-
-def _kernel(codes: int, order: str) -> Any:
-    """The kernel that finds so many codes; None if that is left to NumPy."""
-    if codes < COMPILED_CODES:
-        return None
-    from margin.trees.binning_kernels import fill_codes_by_column, fill_codes_by_row
-
-    fill: Any = fill_codes_by_column if order == "F" else fill_codes_by_row
-    return None if FIRST_CODES.takes(codes, fill) else fill
 
 
 def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Numbers t with low <= t < high, halfway where that can be represented; no overflow."""
     middle = low / 2 + high / 2
     return np.where((middle >= high) | (middle < low), low, middle)
-
-
-def _codes(x: np.ndarray, edges: np.ndarray, is_category: bool) -> np.ndarray:
-    """The code of every value of one column."""
-    found = np.searchsorted(edges, x)
-    known = ~np.isnan(x)
-    if is_category:
-        known &= np.append(edges, np.inf)[found] == x
-    return np.where(known, found, MISSING)
 
 
 def _sampled_rows(

@@ -152,23 +152,29 @@ def _expectation(tree: TreeArrays) -> np.ndarray:
 
 def _add_tree(tree: TreeArrays, X: np.ndarray, scale: float, values: np.ndarray) -> None:
     """Add ``scale`` times the attributions of one tree to ``values`` (n, p, outputs), in place."""
-    from margin.trees.shap_kernels import Questions, add_attributions
+    from margin.compiled import trees as kernels
 
-    paths = _leaf_paths(tree)
-    questions = Questions(*(np.ascontiguousarray(tree[name]) for name in Questions._fields))
+    paths, questions = _leaf_paths(tree), kernels.Questions()
+    for name in ("feature", "threshold", "missing_left", "category_row", "category_set"):
+        array = np.ascontiguousarray(tree[name])
+        setattr(questions, name, array.view(np.uint8) if array.dtype == bool else array)
     attributions = np.zeros((len(X), values.shape[1], values.shape[2]))
-    value, chances = np.ascontiguousarray(tree["value"]), _chances(paths.column_start)
-    over_ranges(
-        lambda low, high: add_attributions(low, high, X, questions, value, paths, chances, attributions),
-        len(X),
-        threads_for(50.0 * len(X) * len(tree["feature"])),
-    )
+    value, chances = np.ascontiguousarray(tree["value"]), _chances(np.asarray(paths.column_start))
+    nodes, columns = len(tree["feature"]), len(chances)
+
+    def add_rows(low: int, high: int) -> None:
+        scratch = kernels.ShapScratch()
+        scratch.answers, scratch.passes = np.empty(nodes, dtype=np.uint8), np.empty(columns, dtype=np.uint8)
+        scratch.polynomial, scratch.contribution = np.empty(columns + 1), np.empty(columns)
+        kernels.add_attributions(low, high, X, questions, value, paths, chances, scratch, attributions)
+
+    over_ranges(add_rows, len(X), threads_for(50.0 * len(X) * nodes))
     values += scale * attributions
 
 
 def _leaf_paths(tree: TreeArrays) -> Any:
     """Every leaf's questions and, per different column among them, the fraction of the weight that it lets pass."""
-    from margin.trees.shap_kernels import Paths
+    from margin.compiled.trees import LeafPaths
 
     leaves, node_start, column_start = [], [0], [0]
     nodes: list[int] = []
@@ -197,16 +203,12 @@ def _leaf_paths(tree: TreeArrays) -> Any:
         fractions += list(passed.values())
         node_start.append(len(nodes))
         column_start.append(len(columns))
-    return Paths(
-        leaf=np.array(leaves, dtype=np.int64),
-        node_start=np.array(node_start, dtype=np.int64),
-        node=np.array(nodes, dtype=np.int64),
-        goes_left=np.array(sides, dtype=bool),
-        position=np.array(positions, dtype=np.int64),
-        column_start=np.array(column_start, dtype=np.int64),
-        column=np.array(columns, dtype=np.int64),
-        fraction=np.array(fractions, dtype=np.float64),
-    )
+    paths = LeafPaths()
+    paths.leaf, paths.node = np.array(leaves, dtype=np.int64), np.array(nodes, dtype=np.int64)
+    paths.node_start, paths.column_start = np.array(node_start, dtype=np.int64), np.array(column_start, dtype=np.int64)
+    paths.goes_left, paths.position = np.array(sides, dtype=np.uint8), np.array(positions, dtype=np.int64)
+    paths.column, paths.fraction = np.array(columns, dtype=np.int64), np.array(fractions, dtype=np.float64)
+    return paths
 
 
 def _chances(column_start: np.ndarray) -> np.ndarray:

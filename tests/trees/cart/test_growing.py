@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from margin.core.compiling_ahead import FirstWork
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesRegressor
-from margin.trees.cart import growing
 from margin.trees.cart.column_codes import binned_codes, exact_codes
 from margin.trees.cart.growing import grow_tree
 from margin.trees.cart.growth_limits import growth_rules
@@ -309,41 +307,3 @@ def test_fractions_of_rows_are_counts_rounded_up():
     np.testing.assert_array_equal(
         floats.predict(X), DecisionTreeRegressor(monotonic_cst=[1, 0, 0]).fit(X, y).predict(X)
     )
-
-
-@pytest.mark.parametrize("random", [False, True])
-@pytest.mark.parametrize("options", [False, True])
-@pytest.mark.parametrize("kind", ["two classes", "three classes", "squared_error", "absolute_error"])
-def test_python_and_compiled_code_grow_the_same_bits(kind, options, random, monkeypatch):
-    """Small first trees are grown by Python itself: nothing may tell which it was."""
-    rng = np.random.default_rng(11)
-    X = np.column_stack([rng.normal(size=(90, 2)), rng.integers(0, 40, 90), rng.integers(0, 5, 90)])
-    score = X[:, 0] + X[:, 1] ** 2 + np.isin(X[:, 3], [1, 4]) + 0.3 * rng.normal(size=90)
-    if options:
-        X[rng.uniform(size=X.shape) < 0.1] = np.nan
-    y = np.digitize(score, [0.5, 1.5] if kind == "three classes" else [1.0]) if "classes" in kind else score
-    cls = DecisionTreeClassifier if "classes" in kind else DecisionTreeRegressor
-    model = cls(splitter="random" if random else "best", random_state=5, max_features=3)
-    if kind.endswith("error"):
-        model.set_params(criterion=kind)
-    if options:
-        model.set_params(categorical_features=[3], max_leaf_nodes=20, min_samples_leaf=2)
-        model.set_params(monotonic_cst=None if kind == "three classes" else [1, 0, 0, 0])
-    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
-    trees = {}
-    for cells in (0, 10**9):
-        monkeypatch.setattr(growing, "FIRST_CELLS", FirstWork(cells))
-        trees[cells] = model.fit(X, y).tree_
-        assert bool(growing.FIRST_CELLS.done) == bool(cells)
-    assert trees[0].node_count > 9
-    for name in trees[0]:
-        assert trees[0][name].tobytes() == trees[10**9][name].tobytes(), name
-
-
-def test_python_stops_growing_when_compiling_pays(monkeypatch):
-    X, y = np.arange(40.0).reshape(-1, 1), np.arange(40) % 2
-    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
-    monkeypatch.setattr(growing, "FIRST_CELLS", FirstWork(1500))
-    for _ in range(5):
-        DecisionTreeClassifier().fit(X, y)
-    assert growing.FIRST_CELLS.done == 1440, "three trees of 40 rows, one column (and one pass to part them), 6 levels"

@@ -15,9 +15,6 @@ from margin.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from margin.trees.cart import growing
-from margin.trees.cart.growth_limits import growth_rules
-from margin.trees.cart.training_data import training_data
 
 
 def table(n=300, seed=0):
@@ -159,26 +156,6 @@ def test_categories_are_ordered_by_each_target():
     mass = tree.weighted_n_node_samples * tree.impurity
     sides = [np.isin(X[:, 0], chosen) for chosen in ([0], [1], [2])]
     assert mass[0] - mass[1] - mass[2] == pytest.approx(best_decrease(X, y, np.ones(90), sides), rel=1e-9)
-
-
-@pytest.mark.parametrize("case", ["numbers", "classes", "random", "missing", "leaves"])
-def test_compiled_and_interpreted_trees_have_the_same_bits(case, monkeypatch):
-    X, numbers, labels, _ = table(n=80)
-    X = X.copy()
-    if case == "missing":
-        X[::4, 1] = np.nan
-    y = labels if case == "classes" else numbers
-    model = (DecisionTreeClassifier if case == "classes" else DecisionTreeRegressor)(
-        splitter="random" if case == "random" else "best", max_leaf_nodes=6 if case == "leaves" else None
-    )
-    data = training_data(model, X, y, None, classify=case == "classes")
-    rules = growth_rules(model, data, random=case == "random")
-    trees = []
-    for interpreted in (True, False):
-        monkeypatch.setattr(growing, "_is_interpreted", lambda *_, answer=interpreted: answer)
-        trees.append(growing.grow_tree(data.codes(None, 0), data.target, data.weight, rules, 7))
-    for name, array in trees[0].items():
-        np.testing.assert_array_equal(array, trees[1][name], err_msg=name)
 
 
 def test_one_column_is_one_target():

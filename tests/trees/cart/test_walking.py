@@ -1,7 +1,5 @@
 """Rows down trees: every way of walking against a walk by hand, and sums that do not depend on the way."""
 
-import sys
-
 import numpy as np
 import pytest
 from tests.trees.cart.test_structure import awkward_table
@@ -9,8 +7,10 @@ from tests.trees.cart.test_structure import awkward_table
 from margin.trees import DecisionTreeClassifier, RandomForestClassifier
 from margin.trees.cart import walking
 from margin.trees.cart.keyed_trees import MAX_CODE, keyed_trees, walk_rows
-from margin.trees.cart.walking import COMPILED_ROWS, apply, predict
+from margin.trees.cart.walking import apply, predict
 from margin.trees.category_encoding import encode_numbers
+
+MANY = 4096  # rows that are not walked one by one
 
 
 @pytest.fixture(scope="module")
@@ -35,25 +35,22 @@ def brute_leaf(tree, row):
     return node
 
 
-def test_every_way_of_walking_reaches_the_same_leaf(grown, monkeypatch):
+def test_every_way_of_walking_reaches_the_same_leaf(grown):
     model, rows = grown
     expected = [brute_leaf(model.tree_, row) for row in rows]
     assert apply(model.tree_, rows).tolist() == expected
-    many = np.tile(rows, (COMPILED_ROWS // len(rows) + 1, 1))
+    many = np.tile(rows, (MANY // len(rows) + 1, 1))
     assert apply(model.tree_, many)[: len(rows)].tolist() == expected
-    monkeypatch.delitem(sys.modules, "numba")  # as in a process that has compiled nothing
-    assert apply(model.tree_, rows).tolist() == expected
 
 
 def test_a_sum_over_trees_is_the_same_for_few_and_many_rows(grown, monkeypatch):
     model, rows = grown
-    many = np.tile(rows, (COMPILED_ROWS // len(rows) + 1, 1))
+    many = np.tile(rows, (MANY // len(rows) + 1, 1))
     total = walking.sum_values([model.tree_, model.tree_], many)
     np.testing.assert_array_equal(total[: len(rows)], 2 * predict(model.tree_, rows))
     monkeypatch.setattr("margin.core.threads.WORK_PER_THREAD", 1)
     monkeypatch.setenv("MARGIN_NUM_THREADS", "2")
     np.testing.assert_array_equal(walking.sum_values([model.tree_, model.tree_], many), total)
-    monkeypatch.delitem(sys.modules, "numba")
     np.testing.assert_array_equal(walking.sum_values([model.tree_] * 2, rows), total[: len(rows)])
 
 
@@ -138,7 +135,7 @@ def test_missing_values_take_a_slot_only_where_there_are_some():
 def test_many_categories_and_many_columns_are_walked_as_floats(columns, largest, way):
     rng = np.random.default_rng(7)
     trees = [random_tree(rng, 400, columns, [0, 2]) for _ in range(2)]
-    rows = awkward_rows(rng, COMPILED_ROWS, columns, [0, 2], largest)
+    rows = awkward_rows(rng, MANY, columns, [0, 2], largest)
     assert walking._way_for(trees, rows) == way
     assert (keyed_trees(trees, rows) is None) == (largest > MAX_CODE)
     leaves = walking.apply_all(trees, rows)

@@ -50,13 +50,13 @@ class TreeLearners:
             return None
         return cls(learner, X, y)
 
-    def fitted(self, seed: int, weight: np.ndarray, wanted: int) -> tuple[Any, np.ndarray]:
-        """The next of so many learners ``wanted``, and what it says about the training rows."""
+    def fitted(self, seed: int, weight: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The next learner, and what it says about the training rows."""
         learner, data = copy(self.unfitted), replace(self.data, weight=weight)
         learner.random_state = seed
         rules = growth_rules(learner, data, random=learner.splitter == "random")
         rules, state = weighted_rules(rules, weight), first_state(seed)
-        grown = grow_trees(self.codes, data.target, weight[None], rules, state, wanted=wanted)
+        grown = grow_trees(self.codes, data.target, weight[None], rules, state)
         learner._tree = grown.trees[0]
         learner.categories_, learner.max_features_ = data.categories, rules.max_features
         learner.n_features_in_ = data.X.shape[1]

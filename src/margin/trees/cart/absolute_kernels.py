@@ -1,182 +1,204 @@
-"""Absolute error around medians of growing sets, compiled by Numba: Fenwick trees over the ranks of the targets."""
+"""Absolute error around medians of growing sets: Fenwick trees over the ranks of the targets."""
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import inner_kernel
+from margin.core.kernel_source import inner
 from margin.trees.cart.grouping_kernels import POSITION
-from margin.trees.cart.kernel_types import (
-    GAINS,
-    HEAP_TOTALS,
-    HEAP_WEIGHTS,
-    LEFT_MEDIANS,
-    LEFT_WEIGHTS,
-    RANKS,
-    RIGHT_MEDIANS,
-    SORTED_POSITIONS,
-    SORTED_TARGETS,
-    SPARE_POSITIONS,
-    TARGETS,
-    WEIGHTS,
-)
+from margin.trees.cart.records_kernels import Rows, Search
 
 __all__ = ["absolute_gains", "rank_targets", "weighted_median"]
 
 
-@inner_kernel
-def order_targets(row_numbers, start, n, ranking):
+@inner
+def _order_targets(rows: Rows, search: Search, start: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.void:
     """Positions of a node by ascending target in ``sorted_positions[:n]``: merging runs of doubling length."""
-    sorted_positions = ranking[SORTED_POSITIONS]
-    spare_positions = ranking[SPARE_POSITIONS]
-    targets = row_numbers[TARGETS]
+    width: cython.Py_ssize_t = 1
+    begin: cython.Py_ssize_t
     for i in range(n):
-        sorted_positions[i] = i
-    width = 1
+        search.sorted_positions[i] = i
     while width < n:
-        for begin in range(0, n, 2 * width):
-            a, middle, end = begin, begin + width, begin + 2 * width
-            middle, end = middle if middle < n else n, end if end < n else n
-            b = middle
-            for k in range(begin, end):
-                take_first = b >= end
-                if a < middle and not take_first:
-                    first, second = np.int64(sorted_positions[a]), np.int64(sorted_positions[b])
-                    take_first = targets[start + first] <= targets[start + second]
-                if a < middle and take_first:
-                    spare_positions[k] = sorted_positions[a]
-                    a += 1
-                else:
-                    spare_positions[k] = sorted_positions[b]
-                    b += 1
-        for k in range(n):
-            sorted_positions[k] = spare_positions[k]
+        begin = 0
+        while begin < n:
+            _merge_runs(rows, search, start, begin, min(begin + width, n), min(begin + 2 * width, n))
+            begin += 2 * width
+        for i in range(n):
+            search.sorted_positions[i] = search.spare_positions[i]
         width *= 2
 
 
-@inner_kernel
-def weighted_median(row_numbers, start, stop, total_weight, ranking):
+@inner
+def _merge_runs(
+    rows: Rows,
+    search: Search,
+    start: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    middle: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.void:
+    """Merge the sorted runs ``begin .. middle`` and ``middle .. end`` into the spare positions."""
+    a: cython.Py_ssize_t = begin
+    b: cython.Py_ssize_t = middle
+    for k in range(begin, end):
+        if b >= end or (
+            a < middle
+            and rows.targets[start + search.sorted_positions[a]] <= rows.targets[start + search.sorted_positions[b]]
+        ):
+            search.spare_positions[k] = search.sorted_positions[a]
+            a += 1
+        else:
+            search.spare_positions[k] = search.sorted_positions[b]
+            b += 1
+
+
+@inner
+def weighted_median(
+    rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, total_weight: cython.double
+) -> cython.double:
     """The median target; halfway between two when exactly half of the weight lies below."""
-    sorted_positions = ranking[SORTED_POSITIONS]
-    targets = row_numbers[TARGETS]
-    weights = row_numbers[WEIGHTS]
-    n, passed = stop - start, 0.0
-    order_targets(row_numbers, start, n, ranking)
+    passed: cython.double = 0.0
+    n = stop - start
+    _order_targets(rows, search, start, n)
     for i in range(n):
-        at = start + np.int64(sorted_positions[i])
-        passed += weights[at]
+        at = start + search.sorted_positions[i]
+        passed += rows.weights[at]
         if 2 * passed == total_weight and i + 1 < n:
-            return 0.5 * (targets[at] + targets[start + np.int64(sorted_positions[i + 1])])
+            return 0.5 * (rows.targets[at] + rows.targets[start + search.sorted_positions[i + 1]])
         if 2 * passed >= total_weight:
-            return targets[at]
-    return targets[start + np.int64(sorted_positions[n - 1])]
+            return rows.targets[at]
+    return rows.targets[start + search.sorted_positions[n - 1]]
 
 
-@inner_kernel
-def rank_targets(row_numbers, start, stop, ranking):
+@inner
+def rank_targets(rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
     """The rank of every target in its node, from 0."""
-    ranks = ranking[RANKS]
-    sorted_positions = ranking[SORTED_POSITIONS]
-    sorted_targets = ranking[SORTED_TARGETS]
-    targets = row_numbers[TARGETS]
-    order_targets(row_numbers, start, stop - start, ranking)
+    _order_targets(rows, search, start, stop - start)
     for r in range(stop - start):
-        at = np.int64(sorted_positions[r])
-        ranks[at] = r
-        sorted_targets[r] = targets[start + at]
+        at = search.sorted_positions[r]
+        search.ranks[at] = r
+        search.sorted_targets[r] = rows.targets[start + at]
 
 
-@inner_kernel
-def _add(keys, first, last, n, row_numbers, start, ranking):
+@inner
+def _add(
+    rows: Rows,
+    search: Search,
+    start: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> tuple[cython.double, cython.double]:
     """Add the rows of ``keys[first:last]``; returns their weight and their total."""
-    targets = row_numbers[TARGETS]
-    weights = row_numbers[WEIGHTS]
-    heap_totals = ranking[HEAP_TOTALS]
-    heap_weights = ranking[HEAP_WEIGHTS]
-    ranks = ranking[RANKS]
-    weight = total = 0.0
+    weight: cython.double = 0.0
+    total: cython.double = 0.0
+    at: cython.Py_ssize_t
     for i in range(first, last):
-        position = keys[0, i] & POSITION
-        w = weights[start + position]
-        t = w * targets[start + position]
-        at = np.int64(ranks[position]) + 1
+        position = search.keys[i] & POSITION
+        w = rows.weights[start + position]
+        t = w * rows.targets[start + position]
+        at = search.ranks[position] + 1
         while at <= n:
-            heap_weights[at] += w
-            heap_totals[at] += t
+            search.heap_weights[at] += w
+            search.heap_totals[at] += t
             at += at & -at
         weight += w
         total += t
-    return weight, total
+    return (weight, total)
 
 
-@inner_kernel
-def _last_below(half, n, ranking, inclusive):
+@inner
+def _last_below(
+    search: Search, half: cython.double, n: cython.Py_ssize_t, inclusive: cython.bint
+) -> tuple[cython.Py_ssize_t, cython.double, cython.double]:
     """The number of ranks, their weight and total, in the largest prefix lighter than (or up to) ``half``."""
-    heap_totals = ranking[HEAP_TOTALS]
-    heap_weights = ranking[HEAP_WEIGHTS]
-    step = 1
+    at: cython.Py_ssize_t = 0
+    step: cython.Py_ssize_t = 1
+    weight: cython.double = 0.0
+    total: cython.double = 0.0
     while 2 * step <= n:
         step *= 2
-    at, weight, total = 0, 0.0, 0.0
     while step > 0:
         if at + step <= n:
-            reached = weight + heap_weights[at + step]
+            reached = weight + search.heap_weights[at + step]
             if reached < half or (inclusive and reached == half):
                 at += step
                 weight = reached
-                total += heap_totals[at]
+                total += search.heap_totals[at]
         step >>= 1
-    return at, weight, total
+    return (at, weight, total)
 
 
-@inner_kernel
-def _loss(weight, total, n, ranking):
+@inner
+def _loss(
+    search: Search, weight: cython.double, total: cython.double, n: cython.Py_ssize_t
+) -> tuple[cython.double, cython.double]:
     """The median of what was added (halfway between two if there are two) and the absolute deviations from it."""
-    sorted_targets = ranking[SORTED_TARGETS]
-    low, w_below, t_below = _last_below(0.5 * weight, n, ranking, False)
-    high, _, _ = _last_below(0.5 * weight, n, ranking, True)
-    first, second = sorted_targets[low if low < n else n - 1], sorted_targets[high if high < n else n - 1]
+    low: cython.Py_ssize_t
+    high: cython.Py_ssize_t
+    w_below: cython.double
+    t_below: cython.double
+    _w: cython.double
+    _t: cython.double
+    low, w_below, t_below = _last_below(search, 0.5 * weight, n, False)
+    high, _w, _t = _last_below(search, 0.5 * weight, n, True)
+    first = search.sorted_targets[low if low < n else n - 1]
+    second = search.sorted_targets[high if high < n else n - 1]
     loss = (total - t_below) - first * (weight - w_below) + first * w_below - t_below
-    return 0.5 * (first + second), loss
+    return (0.5 * (first + second), loss)
 
 
-@inner_kernel
-def absolute_gains(keys, n, known, groups, row_numbers, start, missing_left, ranking, group_numbers):
+@inner
+def absolute_gains(
+    rows: Rows,
+    search: Search,
+    start: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    known: cython.Py_ssize_t,
+    groups: cython.Py_ssize_t,
+    missing_left: cython.bint,
+) -> cython.void:
     """Minus the absolute error left and right of every cut, for sorted ``keys`` of which ``known`` are known.
 
     The keys after those are of missing rows, all on one side; cut ``b`` follows group ``b`` of ``groups``, and the
-    last one parts known rows from missing ones. Fills gains, left weights and medians of ``group_numbers``.
+    last one parts known rows from missing ones. Fills gains, left weights and medians.
     """
-    heap_totals = ranking[HEAP_TOTALS]
-    heap_weights = ranking[HEAP_WEIGHTS]
-    gains = group_numbers[GAINS]
-    left_medians = group_numbers[LEFT_MEDIANS]
-    left_weights = group_numbers[LEFT_WEIGHTS]
-    right_medians = group_numbers[RIGHT_MEDIANS]
+    weight: cython.double
+    total: cython.double
+    median: cython.double
+    loss: cython.double
+    w: cython.double
+    t: cython.double
+    b: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    following: cython.Py_ssize_t
     for side in range(2):
-        for i in range(n + 1):
-            heap_weights[i] = 0.0
-            heap_totals[i] = 0.0
+        for k in range(n + 1):
+            search.heap_weights[k] = 0.0
+            search.heap_totals[k] = 0.0
         weight = total = 0.0
         if (side == 0) == missing_left:
-            weight, total = _add(keys, known, n, n, row_numbers, start, ranking)
+            weight, total = _add(rows, search, start, n, known, n)
         b = 0 if side == 0 else groups - 1
         if side == 1 and weight > 0:
-            right_medians[b], loss = _loss(weight, total, n, ranking)
-            gains[b] -= loss
+            median, loss = _loss(search, weight, total, n)
+            search.right_medians[b] = median
+            search.gains[b] -= loss
         for step in range(known):
             i = step if side == 0 else known - 1 - step
-            w, t = _add(keys, i, i + 1, n, row_numbers, start, ranking)
+            w, t = _add(rows, search, start, n, i, i + 1)
             weight += w
             total += t
             following = i + 1 if side == 0 else i - 1
-            if 0 <= following < known and keys[0, following] >> 32 == keys[0, i] >> 32:
+            if 0 <= following < known and search.keys[following] >> 32 == search.keys[i] >> 32:
                 continue
-            median, loss = _loss(weight, total, n, ranking)
+            median, loss = _loss(search, weight, total, n)
             if side == 0:
-                left_weights[b], left_medians[b], gains[b] = weight, median, -loss
+                search.left_weights[b] = weight
+                search.left_medians[b] = median
+                search.gains[b] = -loss
                 b += 1
             elif b > 0:
                 b -= 1
-                right_medians[b] = median
-                gains[b] -= loss
+                search.right_medians[b] = median
+                search.gains[b] -= loss

@@ -1,4 +1,4 @@
-r"""The best cut of one column for any number of classes, compiled by Numba.
+r"""The best cut of one column for any number of classes.
 
 Up to terms that no cut changes, the weighted decrease of impurity is, for Gini and for entropy,
 
@@ -9,119 +9,139 @@ Up to terms that no cut changes, the weighted decrease of impurity is, for Gini 
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from math import log
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import inner_kernel
-from margin.trees.cart.candidate_kernels import admission, gain_to_beat, order_by_score
-from margin.trees.cart.kernel_types import BEST_ORDER, GAINS, GROUP_ROWS, LEFT_CLASSES, NODE_CLASSES, SPLIT_ORDER
+from margin.core.kernel_source import inner
+from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_score
+from margin.trees.cart.kernel_types import GINI
+from margin.trees.cart.records_kernels import Rules, Search, Tree
 
-__all__ = ["class_cut"]
-
-
-@cache
-def class_cut(gini: bool, ordered: bool, missing_values: bool, bounded: bool) -> Any:
-    """The kernel that scores the cuts by Gini or entropy; ``ordered``: categories may have to be put in order first."""
-    scan = _scan(gini, ordered, missing_values, bounded)
-
-    @inner_kernel
-    def best_class_cut(
-        rules, node, j, groups, absent, categorical, group_integers, group_numbers, group_classes, class_weights,
-        best_gain,
-    ):  # fmt: skip
-        """As the kernel of :func:`~margin.trees.cart.sum_split_kernels.sum_cut`; categories are ordered by each class.
-
-        Every class gives an order of the categories by its fraction; two classes need one.
-        """
-        if ordered and categorical:
-            best_order = group_integers[BEST_ORDER]
-            split_order = group_integers[SPLIT_ORDER]
-            k, at, left = rules.classes, -1, 0.0
-            for q in range(1 if k == 2 else 0, k):
-                _order_by_fraction(q, k, groups, group_integers, group_numbers, group_classes)
-                best_gain, cut, weight_left = scan(
-                    rules, node, j, groups - 1, -1, True, group_integers, group_classes, class_weights, best_gain
-                )
-                if cut >= 0:
-                    at, left = cut, weight_left
-                    for i in range(groups):
-                        best_order[i] = split_order[i]
-            for i in range(groups):
-                split_order[i] = best_order[i]
-            return best_gain, at, left > 0.5 * node.weight
-        known = groups
-        if missing_values:
-            known -= absent > 0 and not categorical
-        cuts = known - (known == groups)
-        gain, at, left = scan(rules, node, j, cuts, -1, False, group_integers, group_classes, class_weights, best_gain)
-        if missing_values and known < groups:
-            gain, other, left = scan(
-                rules, node, j, known - 1, known, False, group_integers, group_classes, class_weights, gain
-            )
-            return (gain, other, True) if other >= 0 else (gain, at, False)
-        return gain, at, left > 0.5 * node.weight
-
-    return best_class_cut
+__all__ = ["best_class_cut"]
 
 
-@inner_kernel
-def _order_by_fraction(q, k, groups, group_integers, group_numbers, group_classes):
-    gains = group_numbers[GAINS]
+@inner
+def best_class_cut(
+    rules: Rules,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    groups: cython.Py_ssize_t,
+    absent: cython.longlong,
+    ordered: cython.bint,
+    best_gain: cython.double,
+) -> tuple[cython.double, cython.Py_ssize_t, cython.bint]:
+    """As :func:`~margin.trees.cart.sum_split_kernels.best_sum_cut`; categories are ordered by each class.
+
+    Every class gives an order of the categories by its fraction; two classes need one.
+    """
+    gain: cython.double = best_gain
+    cut: cython.Py_ssize_t = -1
+    other: cython.Py_ssize_t
+    left: cython.double = 0.0
+    other_left: cython.double
+    if ordered:
+        for q in range(1 if rules.classes == 2 else 0, rules.classes):
+            _order_by_fraction(search, q, rules.classes, groups)
+            gain, other, other_left = _scan_classes(rules, search, tree, at, j, groups - 1, -1, True, gain)
+            if other >= 0:
+                cut, left = other, other_left
+                for i in range(groups):
+                    search.best_order[i] = search.split_order[i]
+        for i in range(groups):
+            search.split_order[i] = search.best_order[i]
+        return (gain, cut, left > 0.5 * tree.nodes[at].weight)
+    known: cython.Py_ssize_t = groups - 1 if absent > 0 else groups
+    gain, cut, left = _scan_classes(rules, search, tree, at, j, known - (known == groups), -1, False, gain)
+    if known < groups:
+        gain, other, left = _scan_classes(rules, search, tree, at, j, known - 1, known, False, gain)
+        return (gain, other, True) if other >= 0 else (gain, cut, False)
+    return (gain, cut, left > 0.5 * tree.nodes[at].weight)
+
+
+@inner
+def _order_by_fraction(
+    search: Search, q: cython.Py_ssize_t, k: cython.Py_ssize_t, groups: cython.Py_ssize_t
+) -> cython.void:
+    weight: cython.double
     for i in range(groups):
         weight = 0.0
         for r in range(k):
-            weight += group_classes[i * k + r]
-        gains[i] = group_classes[i * k + q] / weight
-    order_by_score(groups, group_integers, group_numbers)
+            weight += search.group_sums[i * k + r]
+        search.gains[i] = search.group_sums[i * k + q] / weight
+    order_by_score(search, groups)
 
 
-@cache
-def _scan(gini: bool, ordered: bool, missing_values: bool, bounded: bool) -> Any:
-    is_allowed = admission(bounded)
-
-    @inner_kernel
-    def scan(rules, node, j, cuts, missing_group, in_order, group_integers, group_classes, class_weights, best_gain):
-        """The best of the first ``cuts`` cuts and the weight on its left; ``missing_group`` >= 0 goes left first."""
-        left_classes = class_weights[LEFT_CLASSES]
-        node_classes = class_weights[NODE_CLASSES]
-        group_rows = group_integers[GROUP_ROWS]
-        split_order = group_integers[SPLIT_ORDER]
-        k, in_left = rules.classes, 0
+@inner
+def _scan_classes(
+    rules: Rules,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    cuts: cython.Py_ssize_t,
+    missing_group: cython.Py_ssize_t,
+    in_order: cython.bint,
+    best_gain: cython.double,
+) -> tuple[cython.double, cython.Py_ssize_t, cython.double]:
+    """The best of the first ``cuts`` cuts and the weight on its left; ``missing_group`` >= 0 goes left first."""
+    cut: cython.Py_ssize_t = -1
+    best_left: cython.double = 0.0
+    rows_left: cython.longlong = 0
+    wl: cython.double
+    score_left: cython.double
+    score_right: cython.double
+    gain: cython.double
+    k = rules.classes
+    weight = tree.nodes[at].weight
+    for q in range(k):
+        search.left_sums[q] = 0.0
+    if missing_group >= 0:
+        rows_left = search.group_rows[missing_group]
         for q in range(k):
-            left_classes[q] = 0.0
-        if missing_values and missing_group >= 0:
-            in_left = group_rows[missing_group]
+            search.left_sums[q] = search.group_sums[missing_group * k + q]
+    least: cython.double = gain_to_beat(best_gain)
+    for b in range(cuts):
+        group = search.split_order[b] if in_order else b
+        rows_left += search.group_rows[group]
+        wl = score_left = score_right = 0.0
+        if rules.mode == GINI and k == 2:  # the loop below, written out: most of its time would go into beginning it
+            first = search.left_sums[0] + search.group_sums[2 * group]
+            second = search.left_sums[1] + search.group_sums[2 * group + 1]
+            search.left_sums[0] = first
+            search.left_sums[1] = second
+            wl = first + second
+            wr = weight - wl
+            first_right = search.node_sums[0] - first
+            second_right = search.node_sums[1] - second
+            gain = (first * first + second * second) / wl
+            gain += (first_right * first_right + second_right * second_right) / wr
+        elif rules.mode == GINI:
             for q in range(k):
-                left_classes[q] = group_classes[missing_group * k + q]
-        at, best_left = -1, 0.0
-        least = gain_to_beat(best_gain)
-        for b in range(cuts):
-            group = b
-            if ordered and in_order:
-                group = split_order[b]
-            in_left += group_rows[group]
-            wl = score_left = score_right = 0.0
+                lq = search.left_sums[q] + search.group_sums[group * k + q]
+                rq = search.node_sums[q] - lq
+                search.left_sums[q] = lq
+                wl += lq
+                score_left += lq * lq
+                score_right += rq * rq
+            wr = weight - wl
+            gain = score_left / wl + score_right / wr
+        else:
             for q in range(k):
-                left_classes[q] += group_classes[group * k + q]
-                wl += left_classes[q]
-            wr = node.weight - wl
+                search.left_sums[q] += search.group_sums[group * k + q]
+                wl += search.left_sums[q]
+            wr = weight - wl
             for q in range(k):
-                lq = left_classes[q]
-                rq = node_classes[q] - lq
-                if gini:
-                    score_left += lq * lq
-                    score_right += rq * rq
-                else:
-                    score_left += lq * np.log(lq / wl) if lq > 0 else 0.0
-                    score_right += rq * np.log(rq / wr) if rq > 0 else 0.0
-            gain = score_left / wl + score_right / wr if gini else score_left + score_right
-            if gain > least:
-                last = left_classes[k - 1]
-                if is_allowed(rules, node, j, wl, float(in_left), last / wl, (node_classes[k - 1] - last) / wr):
-                    best_gain, at, best_left = gain, b, wl
-                    least = gain_to_beat(best_gain)
-        return best_gain, at, best_left
-
-    return scan
+                lq = search.left_sums[q]
+                rq = search.node_sums[q] - lq
+                score_left += lq * log(lq / wl) if lq > 0 else 0.0
+                score_right += rq * log(rq / wr) if rq > 0 else 0.0
+            gain = score_left + score_right
+        if gain > least:
+            last = search.left_sums[k - 1]
+            if is_allowed(rules, tree, at, j, wl, rows_left, last / wl, (search.node_sums[k - 1] - last) / wr):
+                best_gain, cut, best_left = gain, b, wl
+                least = gain_to_beat(best_gain)
+    return (best_gain, cut, best_left)

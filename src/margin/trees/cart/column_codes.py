@@ -66,7 +66,7 @@ def binned_codes(
     X: np.ndarray, max_bins: int, categorical: Sequence[bool] | np.ndarray, rng: np.random.Generator | None
 ) -> ColumnCodes:
     """At most ``max_bins`` codes per column; where distinct values are fewer, the codes are the exact ones."""
-    from margin.trees.binning_kernels import value_ranges
+    from margin.compiled.trees import value_ranges
     from margin.trees.cart.kernel_types import ColumnCodes
 
     categorical = np.asarray(categorical, dtype=bool)

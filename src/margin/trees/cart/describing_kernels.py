@@ -1,109 +1,201 @@
-"""Weight, value and impurity of a node, compiled by Numba, one kernel per criterion."""
+"""Weight, value and impurity of a node, by criterion."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from math import log, log2
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import inner_kernel
+from margin.core.kernel_source import inner
 from margin.trees.cart.absolute_kernels import weighted_median
 from margin.trees.cart.grouping_kernels import POSITION
-from margin.trees.cart.kernel_types import (
-    ABSOLUTE_ERROR,
-    ENTROPY,
-    GINI,
-    MULTI_ENTROPY,
-    MULTI_GINI,
-    PACKED_GINI,
-    TARGETS,
-    WEIGHTS,
-    has_vectors,
-)
-from margin.trees.cart.vector_kernels import class_vector_description, number_vector_description
+from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, ENTROPY, GINI, MULTI_GINI, PACKED_GINI, POISSON
+from margin.trees.cart.records_kernels import Rows, Rules, Search, Tree
+from margin.trees.cart.vector_kernels import sums_classes
 
-__all__ = ["description"]
+__all__ = ["describe", "has_channels"]
 
 
-def description(criterion: int) -> Any:
-    """The kernel that describes a node: its value is written, its weight, total and impurity are returned.
+@inner
+def has_channels(rules: Rules) -> cython.bint:
+    """Whether several sums are followed at once; see :mod:`margin.trees.cart.vector_kernels`."""
+    return rules.mode >= MULTI_GINI
 
-    A pure node gets the impurity zero exactly.
+
+@inner
+def describe(rules: Rules, rows: Rows, search: Search, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+    """Write value, weight, total and impurity of a node. A pure node gets the impurity zero exactly.
+
+    The "total" of a node of several sums is its score as a whole, to which that of a split is compared.
     """
-    if criterion == PACKED_GINI:
-        return _describe_packed
-    if has_vectors(criterion):
-        by_class = criterion in (MULTI_GINI, MULTI_ENTROPY)
-        return (class_vector_description if by_class else number_vector_description)(criterion)
-    if criterion in (GINI, ENTROPY):
-        return _class_description(criterion == GINI)
-    return _number_description(criterion == ABSOLUTE_ERROR)
+    if rules.mode == PACKED_GINI:
+        _describe_packed(rows, tree, at)
+    elif has_channels(rules):
+        if sums_classes(rules):
+            _describe_class_vectors(rules, rows, tree, at)
+        else:
+            _describe_number_vectors(rules, rows, tree, at)
+    elif rules.mode == GINI or rules.mode == ENTROPY:
+        _describe_classes(rules, rows, tree, at)
+    else:
+        _describe_numbers(rules, rows, search, tree, at)
 
 
-@inner_kernel
-def _describe_packed(packed, value, _ranking, node, start, stop):
-    both = np.int64(0)
-    for i in range(start, stop):
-        both += packed[0, i]
-    weight, total = float(both >> 32), float(both & POSITION)
+@inner
+def _write(
+    tree: Tree, at: cython.Py_ssize_t, weight: cython.double, total: cython.double, impurity: cython.double
+) -> cython.void:
+    tree.nodes[at].weight = weight
+    tree.nodes[at].total = total
+    tree.nodes[at].impurity = impurity
+
+
+@inner
+def _describe_packed(rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+    both: cython.longlong = 0
+    for i in range(tree.nodes[at].start, tree.nodes[at].stop):
+        both += rows.packed[i]
+    weight: cython.double = both >> 32
+    total: cython.double = both & POSITION
     fraction = total / weight
-    value[node, 0], value[node, 1] = (weight - total) / weight, fraction
-    return weight, total, 2.0 * fraction * (1.0 - fraction)
+    tree.value[at, 0] = (weight - total) / weight
+    tree.value[at, 1] = fraction
+    _write(tree, at, weight, total, 2.0 * fraction * (1.0 - fraction))
 
 
-@cache
-def _class_description(gini: bool) -> Any:
-    @inner_kernel
-    def describe_classes(numbers, value, _ranking, node, start, stop):
-        targets = numbers[TARGETS]
-        weights = numbers[WEIGHTS]
-        weight, classes = 0.0, value.shape[1]
-        for q in range(classes):
-            value[node, q] = 0.0
+@inner
+def _describe_classes(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+    weight: cython.double = 0.0
+    impurity: cython.double = 1.0 if rules.mode == GINI else 0.0
+    pure: cython.bint = False
+    classes = rules.classes
+    for q in range(classes):
+        tree.value[at, q] = 0.0
+    for i in range(tree.nodes[at].start, tree.nodes[at].stop):
+        tree.value[at, cython.cast(cython.Py_ssize_t, rows.targets[i])] += rows.weights[i]
+    for q in range(classes):
+        weight += tree.value[at, q]
+    total = tree.value[at, classes - 1]
+    for q in range(classes):
+        fraction = tree.value[at, q] / weight
+        tree.value[at, q] = fraction
+        pure = pure or fraction == 1.0
+        if rules.mode == GINI:
+            impurity -= fraction * fraction
+        elif fraction > 0:
+            impurity -= fraction * log2(fraction)
+    _write(tree, at, weight, total, 0.0 if pure or impurity < 0.0 else impurity)
+
+
+@inner
+def _describe_numbers(rules: Rules, rows: Rows, search: Search, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+    start = tree.nodes[at].start
+    stop = tree.nodes[at].stop
+    weight: cython.double = 0.0
+    total: cython.double = 0.0
+    loss: cython.double = 0.0
+    low: cython.double = rows.targets[start]
+    high: cython.double = low
+    center: cython.double
+    for i in range(start, stop):
+        t = rows.targets[i]
+        w = rows.weights[i]
+        weight += w
+        total += w * t
+        low = t if t < low else low
+        high = t if t > high else high
+    if rules.mode == ABSOLUTE_ERROR:
+        center = weighted_median(rows, search, start, stop, weight)
+    else:
+        center = min(max(total / weight, low), high)
+    if low < high:
+        if rules.mode == ABSOLUTE_ERROR:
+            for i in range(start, stop):
+                loss += rows.weights[i] * abs(rows.targets[i] - center)
+        else:
+            for i in range(start, stop):
+                off = rows.targets[i] - center
+                loss += rows.weights[i] * (off * off)
+    tree.value[at, 0] = center
+    _write(tree, at, weight, total, loss / weight)
+
+
+@inner
+def _describe_class_vectors(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+    total: cython.double = 0.0
+    impurity: cython.double = 0.0
+    pure: cython.Py_ssize_t = 0
+    targets = rows.several.shape[0]
+    for q in range(rules.classes):
+        tree.value[at, q] = 0.0
+    for i in range(tree.nodes[at].start, tree.nodes[at].stop):
+        row = cython.cast(cython.Py_ssize_t, rows.targets[i])
+        tree.value[at, 0] += rows.weights[i]
+        for target in range(targets):
+            tree.value[at, 1 + cython.cast(cython.Py_ssize_t, rows.several[target, row])] += rows.weights[i]
+    weight = tree.value[at, 0]
+    for q in range(1, rules.classes):
+        fraction = tree.value[at, q] / weight
+        tree.value[at, q] = fraction
+        pure += fraction == 1.0
+        if rules.mode == MULTI_GINI:
+            total += weight * fraction * fraction
+            impurity += fraction * (1.0 - fraction)
+        elif fraction > 0:
+            total += weight * fraction * log(fraction)
+            impurity -= fraction * log2(fraction)
+    _write(tree, at, weight, total, 0.0 if pure == targets else impurity / targets)
+
+
+@inner
+def _describe_number_vectors(rules: Rules, rows: Rows, tree: Tree, at: cython.Py_ssize_t) -> cython.void:
+    start = tree.nodes[at].start
+    stop = tree.nodes[at].stop
+    weight: cython.double = 0.0
+    total: cython.double = 0.0
+    loss: cython.double = 0.0
+    low: cython.double
+    high: cython.double
+    mean: cython.double
+    for i in range(start, stop):
+        weight += rows.weights[i]
+    for target in range(rows.several.shape[0]):
+        low = rows.several[target, cython.cast(cython.Py_ssize_t, rows.targets[start])]
+        high = low
+        mean = 0.0
         for i in range(start, stop):
-            value[node, np.int64(targets[i])] += weights[i]
-        for q in range(classes):
-            weight += value[node, q]
-        total, pure = value[node, classes - 1], False
-        impurity = 1.0 if gini else 0.0
-        for q in range(classes):
-            fraction = value[node, q] / weight
-            value[node, q] = fraction
-            pure |= fraction == 1.0
-            if gini:
-                impurity -= fraction * fraction
-            elif fraction > 0:
-                impurity -= fraction * np.log2(fraction)
-        return weight, total, 0.0 if pure or impurity < 0.0 else impurity
-
-    return describe_classes
-
-
-@cache
-def _number_description(absolute: bool) -> Any:
-    @inner_kernel
-    def describe_numbers(numbers, value, ranking, node, start, stop):
-        targets = numbers[TARGETS]
-        weights = numbers[WEIGHTS]
-        weight = total = 0.0
-        low = high = targets[start]
-        for i in range(start, stop):
-            t, w = targets[i], weights[i]
-            weight += w
-            total += w * t
+            t = rows.several[target, cython.cast(cython.Py_ssize_t, rows.targets[i])]
+            mean += rows.weights[i] * t
             low = t if t < low else low
             high = t if t > high else high
-        center = total / weight
-        center = low if center < low else high if center > high else center
-        if absolute:
-            center = weighted_median(numbers, start, stop, weight, ranking)
-        loss = 0.0
+        if rules.mode == POISSON:
+            total += mean * log(mean / weight) if mean > 0 else 0.0
+        else:
+            total += mean * mean / weight
+        mean = min(max(mean / weight, low), high)
         if low < high:
-            for i in range(start, stop):
-                off = targets[i] - center
-                loss += weights[i] * (abs(off) if absolute else off * off)
-        value[node, 0] = center
-        return weight, total, loss / weight
+            loss = _loss_around(rules, rows, start, stop, target, mean, loss)
+        tree.value[at, 1 + target] = mean
+    tree.value[at, 0] = weight
+    loss /= weight * rows.several.shape[0]
+    _write(tree, at, weight, total, loss if loss > 0.0 else 0.0)
 
-    return describe_numbers
+
+@inner
+def _loss_around(
+    rules: Rules,
+    rows: Rows,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    target: cython.Py_ssize_t,
+    mean: cython.double,
+    loss: cython.double,
+) -> cython.double:
+    """``loss`` and that of one target of the rows against ``mean``."""
+    for i in range(start, stop):
+        t = rows.several[target, cython.cast(cython.Py_ssize_t, rows.targets[i])]
+        if rules.mode != POISSON:
+            loss += rows.weights[i] * (t - mean) * (t - mean)
+        elif t > 0:
+            loss += rows.weights[i] * t * log(t / mean)
+    return loss

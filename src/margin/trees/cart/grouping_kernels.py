@@ -1,4 +1,4 @@
-"""What the rows of a node with the same code of one column (a group) sum to, compiled by Numba.
+"""What the rows of a node with the same code of one column (a group) sum to.
 
 Many rows are added up in a table with one entry per code; few rows are sorted by code instead. Both add the rows of
 a group in the order in which they lie, so both give the same bits.
@@ -6,236 +6,260 @@ a group in the order in which they lie, so both give the same bits.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+import cython
 
-import numpy as np
+from margin.core.kernel_source import inner
+from margin.trees.cart.records_kernels import Rows, Search
 
-from margin.core.cached_kernels import inner_kernel
-from margin.trees.cart.kernel_types import (
-    DIGIT_STARTS,
-    GROUP_CODES,
-    GROUP_ROWS,
-    GROUP_TOTALS,
-    GROUP_WEIGHTS,
-    PACKED_SUMS,
-    ROW_COUNTS,
-    TARGETS,
-    WEIGHTS,
-)
+__all__ = ["INSERTION", "POSITION", "SPARSE", "group_by_class", "group_packed", "group_sums", "sort_keys"]
 
-__all__ = ["group_classes_by", "group_packed_by", "group_sums_by", "sort_keys"]
-
-INSERTION = 24  # rows up to which insertion beats Numba's quicksort
+INSERTION = 24  # rows up to which insertion beats counting bytes
 SPARSE = 4  # codes per row beyond which sorting beats clearing and scanning a table
-POSITION = np.int64(0xFFFFFFFF)
+POSITION = 0xFFFFFFFF
 
 
-@inner_kernel
-def sort_keys(node_codes, n, low, high, keys, group_integers):
-    """Fill ``keys[0, :n]`` with code << 32 | position and sort them by code; equal codes keep their order.
+@inner
+def sort_keys(search: Search, n: cython.Py_ssize_t, low: cython.longlong, high: cython.longlong) -> cython.void:
+    """Fill ``keys[:n]`` with code << 32 | position and sort them by code; equal codes keep their order.
 
     Few keys by insertion, many by counting the bytes of ``code - low``, the least significant first.
     """
-    for i in range(n):
-        keys[0, i] = (np.int64(node_codes[i]) << 32) | i
+    j: cython.Py_ssize_t
+    start: cython.longlong
+    shift: cython.int = 0
     if n <= INSERTION:
-        for i in range(1, n):
-            key = keys[0, i]
+        for i in range(n):
+            key = (cython.cast(cython.longlong, search.node_codes[i]) << 32) | i
             j = i
-            while j > 0 and keys[0, j - 1] > key:
-                keys[0, j] = keys[0, j - 1]
+            while j > 0 and search.keys[j - 1] > key:
+                search.keys[j] = search.keys[j - 1]
                 j -= 1
-            keys[0, j] = key
+            search.keys[j] = key
         return
-    digit_starts = group_integers[DIGIT_STARTS]
-    shift = 0
+    for i in range(n):
+        search.keys[i] = (cython.cast(cython.longlong, search.node_codes[i]) << 32) | i
     while (high - low) >> shift > 0:
         for digit in range(256):
-            digit_starts[digit] = 0
+            search.digit_starts[digit] = 0
         for i in range(n):
-            digit_starts[(((keys[0, i] >> 32) - low) >> shift) & 255] += 1
-        start = np.int64(0)
+            search.digit_starts[(((search.keys[i] >> 32) - low) >> shift) & 255] += 1
+        start = 0
         for digit in range(256):
-            count = digit_starts[digit]
-            digit_starts[digit] = start
+            count = search.digit_starts[digit]
+            search.digit_starts[digit] = start
             start += count
         for i in range(n):
-            at = (((keys[0, i] >> 32) - low) >> shift) & 255
-            keys[1, digit_starts[at]] = keys[0, i]
-            digit_starts[at] += 1
+            at = (((search.keys[i] >> 32) - low) >> shift) & 255
+            search.spare_keys[search.digit_starts[at]] = search.keys[i]
+            search.digit_starts[at] += 1
         for i in range(n):
-            keys[0, i] = keys[1, i]
+            search.keys[i] = search.spare_keys[i]
         shift += 8
 
 
-@inner_kernel
-def _count_rows(node_codes, n, groups, group_integers):
+@inner
+def is_sorting_better(n: cython.Py_ssize_t, span: cython.longlong, entries: cython.longlong) -> cython.bint:
+    """Whether ``n`` rows are sorted, their codes being ``span`` apart and a table having so many ``entries``."""
+    return entries > SPARSE * n or (n <= INSERTION // 2 and span > n)
+
+
+@inner
+def _count_rows(search: Search, n: cython.Py_ssize_t, groups: cython.Py_ssize_t) -> cython.void:
     """The rows of every group."""
-    group_codes = group_integers[GROUP_CODES]
-    group_rows = group_integers[GROUP_ROWS]
-    row_counts = group_integers[ROW_COUNTS]
     for i in range(n):
-        row_counts[node_codes[i]] += 1
+        search.row_counts[search.node_codes[i]] += 1
     for k in range(groups):
-        c = group_codes[k]
-        group_rows[k] = row_counts[c]
-        row_counts[c] = 0
+        c = search.group_codes[k]
+        search.group_rows[k] = search.row_counts[c]
+        search.row_counts[c] = 0
 
 
-@cache
-def group_packed_by(missing_values: bool) -> Any:
-    """The kernel that sums packed weights; see :func:`group_sums_by`."""
-
-    @inner_kernel
-    def group_packed(
-        node_codes, n, start, packed, low, high, absent, missing, count_rows, keys, group_integers, group_numbers, _sums
-    ):
-        group_codes = group_integers[GROUP_CODES]
-        group_totals = group_numbers[GROUP_TOTALS]
-        group_weights = group_numbers[GROUP_WEIGHTS]
-        if high - low + 1 > SPARSE * n or (n <= INSERTION // 2 and high - low > n):
-            sort_keys(node_codes, n, low, missing if absent else high, keys, group_integers)
-            group_rows = group_integers[GROUP_ROWS]
-            groups, last = np.int64(-1), np.int64(-1)
-            for i in range(n):
-                code, both = keys[0, i] >> 32, packed[0, start + (keys[0, i] & POSITION)]
-                if code != last:
-                    groups += 1
-                    group_codes[groups], group_rows[groups] = code, 0
-                    group_weights[groups], group_totals[groups] = 0.0, 0.0
-                    last = code
-                group_weights[groups] += both >> 32
-                group_totals[groups] += both & POSITION
-                group_rows[groups] += 1
-            return groups + 1
-        packed_sums = group_integers[PACKED_SUMS]
+@inner
+def group_packed(
+    rows: Rows,
+    search: Search,
+    start: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+    absent: cython.longlong,
+    missing: cython.longlong,
+    count_rows: cython.bint,
+) -> cython.Py_ssize_t:
+    """:func:`group_sums` of packed weights."""
+    groups: cython.Py_ssize_t
+    last: cython.longlong = -1
+    if is_sorting_better(n, high - low, high - low + 1):
+        sort_keys(search, n, low, missing if absent else high)
+        groups = -1
         for i in range(n):
-            packed_sums[node_codes[i]] += packed[0, start + i]
-        groups, steps = np.int64(0), high - low + 1
-        if missing_values:
-            steps += absent > 0
-        for step in range(steps):
-            c = low + step
-            if missing_values and step > high - low:
-                c = np.int64(missing)
-            both = packed_sums[c]
-            packed_sums[c] = 0
-            group_codes[groups] = c
-            group_weights[groups] = both >> 32
-            group_totals[groups] = both & POSITION
-            groups += both != 0  # without a branch: an empty group is overwritten
-        if count_rows:
-            _count_rows(node_codes, n, groups, group_integers)
-        return groups
-
-    return group_packed
-
-
-@cache
-def group_sums_by(missing_values: bool) -> Any:
-    """The kernel that sums weights and targets."""
-
-    @inner_kernel
-    def group_sums(
-        node_codes, n, start, numbers, low, high, absent, missing, count_rows, keys, group_integers, group_numbers, sums
-    ):
-        """Weight, total and (if asked for) rows of every group that occurs; missing ones are the last group.
-
-        Fills the rows GROUP_* of ``group_integers`` and ``group_numbers`` and returns how many groups there are.
-        """
-        group_codes = group_integers[GROUP_CODES]
-        group_totals = group_numbers[GROUP_TOTALS]
-        group_weights = group_numbers[GROUP_WEIGHTS]
-        weights = numbers[WEIGHTS]
-        targets = numbers[TARGETS]
-        if high - low + 1 > SPARSE * n or (n <= INSERTION // 2 and high - low > n):
-            sort_keys(node_codes, n, low, missing if absent else high, keys, group_integers)
-            group_rows = group_integers[GROUP_ROWS]
-            groups, last = np.int64(-1), np.int64(-1)
-            for i in range(n):
-                code, at = keys[0, i] >> 32, start + (keys[0, i] & POSITION)
-                if code != last:
-                    groups += 1
-                    group_codes[groups], group_rows[groups] = code, 0
-                    group_weights[groups], group_totals[groups] = 0.0, 0.0
-                    last = code
-                group_weights[groups] += weights[at]
-                group_totals[groups] += weights[at] * targets[at]
-                group_rows[groups] += 1
-            return groups + 1
-        for i in range(n):
-            c, w = 2 * np.int64(node_codes[i]), weights[start + i]
-            sums[c] += w
-            sums[c + 1] += w * targets[start + i]
-        groups, steps = np.int64(0), high - low + 1
-        if missing_values:
-            steps += absent > 0
-        for step in range(steps):
-            c = low + step
-            if missing_values and step > high - low:
-                c = np.int64(missing)
-            w = sums[2 * c]
-            group_codes[groups] = c
-            group_weights[groups] = w
-            group_totals[groups] = sums[2 * c + 1]
-            sums[2 * c] = 0.0
-            sums[2 * c + 1] = 0.0
-            groups += w != 0.0
-        if count_rows:
-            _count_rows(node_codes, n, groups, group_integers)
-        return groups
-
-    return group_sums
-
-
-@cache
-def group_classes_by(missing_values: bool, two_sides: bool) -> Any:
-    """The kernel that sums the weight of every class; the ``two_sides`` of a drawn cut are never worth sorting."""
-
-    @inner_kernel
-    def group_by_class(
-        k, node_codes, n, start, numbers, low, high, absent, missing, keys, group_integers, sums, group_classes
-    ):
-        """The weight of each of ``k`` classes (``group_classes``), and the rows, of every group that occurs."""
-        group_codes = group_integers[GROUP_CODES]
-        group_rows = group_integers[GROUP_ROWS]
-        weights = numbers[WEIGHTS]
-        targets = numbers[TARGETS]
-        if not two_sides and ((high - low + 1) * k > SPARSE * n or (n <= INSERTION // 2 and high - low > n)):
-            sort_keys(node_codes, n, low, missing if absent else high, keys, group_integers)
-            groups, last = np.int64(-1), np.int64(-1)
-            for i in range(n):
-                code, at = keys[0, i] >> 32, start + (keys[0, i] & POSITION)
-                if code != last:
-                    groups += 1
-                    group_codes[groups], group_rows[groups] = code, 0
-                    for q in range(k):
-                        group_classes[groups * k + q] = 0.0
-                    last = code
-                group_classes[groups * k + np.int64(targets[at])] += weights[at]
-                group_rows[groups] += 1
-            return groups + 1
-        row_counts = group_integers[ROW_COUNTS]
-        for i in range(n):
-            c = np.int64(node_codes[i])
-            sums[c * k + np.int64(targets[start + i])] += weights[start + i]
-            row_counts[c] += 1
-        groups, steps = np.int64(0), high - low + 1
-        if missing_values:
-            steps += absent > 0
-        for step in range(steps):
-            c = low + step
-            if missing_values and step > high - low:
-                c = np.int64(missing)
-            group_codes[groups] = c
-            group_rows[groups] = row_counts[c]
-            if row_counts[c] != 0:
-                for q in range(k):
-                    group_classes[groups * k + q] = sums[c * k + q]
-                    sums[c * k + q] = 0.0
+            code = search.keys[i] >> 32
+            both = rows.packed[start + (search.keys[i] & POSITION)]
+            if code != last:
                 groups += 1
-            row_counts[c] = 0
-        return groups
+                search.group_codes[groups] = code
+                search.group_rows[groups] = 0
+                search.group_weights[groups] = 0.0
+                search.group_totals[groups] = 0.0
+                last = code
+            search.group_weights[groups] += both >> 32
+            search.group_totals[groups] += both & POSITION
+            search.group_rows[groups] += 1
+        return groups + 1
+    for i in range(n):
+        search.packed_sums[search.node_codes[i]] += rows.packed[start + i]
+    groups = 0
+    for c in range(low, high + 1):
+        both = search.packed_sums[c]
+        search.packed_sums[c] = 0
+        search.group_codes[groups] = c
+        search.group_weights[groups] = both >> 32
+        search.group_totals[groups] = both & POSITION
+        groups += both != 0  # without a branch: an empty group is overwritten
+    if absent > 0:
+        both = search.packed_sums[missing]
+        search.packed_sums[missing] = 0
+        search.group_codes[groups] = missing
+        search.group_weights[groups] = both >> 32
+        search.group_totals[groups] = both & POSITION
+        groups += 1
+    if count_rows:
+        _count_rows(search, n, groups)
+    return groups
 
-    return group_by_class
+
+@inner
+def group_sums(
+    rows: Rows,
+    search: Search,
+    start: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+    absent: cython.longlong,
+    missing: cython.longlong,
+    count_rows: cython.bint,
+) -> cython.Py_ssize_t:
+    """Weight, total and (if asked for) rows of every group that occurs; missing ones are the last group.
+
+    Fills ``group_codes``, ``group_weights``, ``group_totals`` and ``group_rows``; returns how many groups there are.
+    """
+    groups: cython.Py_ssize_t
+    last: cython.longlong = -1
+    if is_sorting_better(n, high - low, high - low + 1):
+        sort_keys(search, n, low, missing if absent else high)
+        groups = -1
+        for i in range(n):
+            code = search.keys[i] >> 32
+            at = start + (search.keys[i] & POSITION)
+            if code != last:
+                groups += 1
+                search.group_codes[groups] = code
+                search.group_rows[groups] = 0
+                search.group_weights[groups] = 0.0
+                search.group_totals[groups] = 0.0
+                last = code
+            search.group_weights[groups] += rows.weights[at]
+            search.group_totals[groups] += rows.weights[at] * rows.targets[at]
+            search.group_rows[groups] += 1
+        return groups + 1
+    for i in range(n):
+        c = 2 * cython.cast(cython.Py_ssize_t, search.node_codes[i])
+        w = rows.weights[start + i]
+        search.sums[c] += w
+        search.sums[c + 1] += w * rows.targets[start + i]
+    groups = 0
+    for c in range(low, high + 1):
+        groups += _take_sums(search, c, groups)
+    if absent > 0:
+        groups += _take_sums(search, missing, groups)
+    if count_rows:
+        _count_rows(search, n, groups)
+    return groups
+
+
+@inner
+def _take_sums(search: Search, c: cython.Py_ssize_t, group: cython.Py_ssize_t) -> cython.bint:
+    """Make the sums of code ``c`` those of ``group``, without a branch: an empty group is overwritten."""
+    w = search.sums[2 * c]
+    search.group_codes[group] = c
+    search.group_weights[group] = w
+    search.group_totals[group] = search.sums[2 * c + 1]
+    search.sums[2 * c] = 0.0
+    search.sums[2 * c + 1] = 0.0
+    return w != 0.0
+
+
+@inner
+def group_by_class(
+    rows: Rows,
+    search: Search,
+    start: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+    absent: cython.longlong,
+    missing: cython.longlong,
+    k: cython.Py_ssize_t,
+    two_sides: cython.bint,
+) -> cython.Py_ssize_t:
+    """The weight of each of ``k`` classes (``group_sums``), and the rows, of every group that occurs.
+
+    The ``two_sides`` of a drawn cut are never worth sorting.
+    """
+    groups: cython.Py_ssize_t
+    last: cython.longlong = -1
+    if not two_sides and is_sorting_better(n, high - low, (high - low + 1) * k):
+        sort_keys(search, n, low, missing if absent else high)
+        clear_groups(search, n, high - low, k)
+        groups = -1
+        for i in range(n):
+            code = search.keys[i] >> 32
+            at = start + (search.keys[i] & POSITION)
+            if code != last:
+                groups += 1
+                search.group_codes[groups] = code
+                search.group_rows[groups] = 0
+                last = code
+            search.group_sums[groups * k + cython.cast(cython.Py_ssize_t, rows.targets[at])] += rows.weights[at]
+            search.group_rows[groups] += 1
+        return groups + 1
+    for i in range(n):
+        c = cython.cast(cython.Py_ssize_t, search.node_codes[i])
+        search.sums[c * k + cython.cast(cython.Py_ssize_t, rows.targets[start + i])] += rows.weights[start + i]
+        search.row_counts[c] += 1
+    return take_channels(search, low, high, absent, missing, k)
+
+
+@inner
+def clear_groups(search: Search, n: cython.Py_ssize_t, span: cython.longlong, k: cython.Py_ssize_t) -> cython.void:
+    """Begin the sums of all groups that ``n`` rows, with known codes ``span`` apart, can have."""
+    most: cython.Py_ssize_t = span + 2 if span + 2 < n else n
+    for q in range(most * k):
+        search.group_sums[q] = 0.0
+
+
+@inner
+def take_channels(
+    search: Search,
+    low: cython.longlong,
+    high: cython.longlong,
+    absent: cython.longlong,
+    missing: cython.longlong,
+    k: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Make the ``k`` sums of every code that occurs those of a group; returns how many groups there are."""
+    groups: cython.Py_ssize_t = 0
+    c: cython.Py_ssize_t
+    known = high - low + 1
+    for step in range(known + 1 if absent > 0 else known):
+        c = low + step if step < known else missing
+        search.group_codes[groups] = c
+        search.group_rows[groups] = search.row_counts[c]
+        if search.row_counts[c] != 0:
+            for q in range(k):
+                search.group_sums[groups * k + q] = search.sums[c * k + q]
+                search.sums[c * k + q] = 0.0
+            groups += 1
+        search.row_counts[c] = 0
+    return groups

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from margin.core.compiling_ahead import FirstWork
 from margin.trees.cart.growth_buffers import node_rows, search_buffers, tree_buffers
 
 if TYPE_CHECKING:
-    from margin.trees.cart.kernel_types import ColumnCodes, GrowthRules, Traits, TreeBuffers
+    from margin.trees.cart.kernel_types import ColumnCodes, GrowthRules, NodeRows, SearchBuffers, TreeBuffers
 
 __all__ = ["GrownTrees", "first_state", "grow_tree", "grow_trees", "weighted_rules"]
-
-# Compiling a grower takes seconds, so the first small trees of a process are grown by Python, in the same steps and to
-# the same bits, until they had so many cells (rows times columns times levels); about three microseconds each.
-FIRST_CELLS = FirstWork(300_000)
 
 PACKED_WEIGHT = 2**31  # total weight that half of an int64 holds
 
@@ -48,16 +43,15 @@ class GrownTrees(NamedTuple):
 
 
 def grow_tree(
-    codes: ColumnCodes, target: np.ndarray, weight: np.ndarray, rules: GrowthRules, seed: int, *, trees: int = 1
+    codes: ColumnCodes, target: np.ndarray, weight: np.ndarray, rules: GrowthRules, seed: int
 ) -> dict[str, np.ndarray]:
     """Grow a tree on the rows whose weight is positive.
 
     ``target`` (n,) or (n, targets) holds class numbers (of several targets numbered one after another) or responses,
-    ``weight`` (n,) nonnegative weights; ``seed`` decides which columns and thresholds are drawn. ``trees`` says how
-    many of this kind are wanted, this one included.
+    ``weight`` (n,) nonnegative weights; ``seed`` decides which columns and thresholds are drawn.
     """
     rules = weighted_rules(rules, weight)
-    return grow_trees(codes, target, weight[None], rules, first_state(seed), wanted=trees).trees[0]
+    return grow_trees(codes, target, weight[None], rules, first_state(seed)).trees[0]
 
 
 def weighted_rules(rules: GrowthRules, weight: np.ndarray, drawn: int = 0) -> GrowthRules:
@@ -78,14 +72,13 @@ def _are_counts(weight: np.ndarray, drawn: int) -> bool:
 
 
 def grow_trees(
-    codes: ColumnCodes, target: np.ndarray, weights: np.ndarray, rules: GrowthRules, states: np.ndarray, *, wanted: int
+    codes: ColumnCodes, target: np.ndarray, weights: np.ndarray, rules: GrowthRules, states: np.ndarray
 ) -> GrownTrees:
     """Grow a tree for each row of ``weights`` (trees, n), whose generator begins with its number of ``states``.
 
-    A tree does not depend on those grown in the same call. ``rules`` are those of :func:`weighted_rules`; ``wanted``
-    trees of this kind are wanted, these included.
+    A tree does not depend on those grown in the same call. ``rules`` are those of :func:`weighted_rules`.
     """
-    from margin.trees.cart.growing_kernels import grower, interpreted_grower
+    from margin.compiled import cart
     from margin.trees.cart.kernel_types import has_vectors
 
     number, rows = np.nonzero(weights > 0) if len(weights) > 1 else (None, np.flatnonzero(weights[0] > 0))
@@ -93,18 +86,13 @@ def grow_trees(
     starts = np.concatenate([[0], np.cumsum(counts)])
     weight = weights[0, rows] if number is None else weights[number, rows]
     target, centers = _centered(rules, starts, target[rows], weight)
-    traits, tree = _traits(codes, rules), tree_buffers(codes, rules, counts)
-    n = int(counts.max())
-    given = codes, rules, node_rows(rules, starts, rows, weight, target), search_buffers(codes, rules, n, states)
-    if _is_interpreted(traits, rules, n, len(weights), wanted):
-        with np.errstate(all="ignore"):
-            interpreted_grower(traits)(*given, tree._replace(nodes=tree.nodes.view(np.recarray)))
-    else:
-        grower(traits)(*given, tree)
+    placed, tree = node_rows(rules, starts, rows, weight, target), tree_buffers(codes, rules, counts)
+    buffers = search_buffers(codes, rules, int(counts.max()), states)
+    grow_into(cart, codes, rules, placed, buffers, tree)
     count = int(tree.roots[-1])
     value = tree.value[:count, 1:] if has_vectors(rules.mode) else tree.value[:count]
     value = value.copy() if centers is None else value + np.repeat(centers, np.diff(tree.roots), axis=0)
-    return _grown(tree, value, given[2].row[0])
+    return _grown(tree, value, placed.row)
 
 
 def _centered(
@@ -120,27 +108,33 @@ def _centered(
     return target - np.repeat(centers, np.diff(starts), axis=0), centers.reshape(len(parts), -1)
 
 
-def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int, wanted: int) -> bool:
-    """Whether Python itself grows the ``trees``, because that takes less time than compiling what is not compiled yet.
+def grow_into(
+    kernels: Any, codes: ColumnCodes, rules: GrowthRules, rows: NodeRows, buffers: SearchBuffers, tree: TreeBuffers
+) -> None:
+    """Call the grower of ``kernels``, the compiled module or the files it is made of, on records of these."""
+    size = "32" if codes.codes.dtype == np.int32 else "8"
+    columns = {
+        "wide": size == "32",
+        f"codes_{size}": codes.codes,
+        f"by_row_{size}": codes.by_row,
+        "ranges": codes.ranges,
+        "offsets": codes.offsets,
+        "flags": codes.flags.view(np.uint8),
+        "missing": codes.missing,
+    }
+    kernels.grow(
+        _fill(kernels.Columns(), columns),
+        _fill(kernels.Rules(), rules._asdict()),
+        _fill(kernels.Rows(), rows._asdict()),
+        _fill(kernels.Search(), buffers._asdict()),
+        _fill(kernels.Tree(tree.nodes), {name: value for name, value in tree._asdict().items() if name != "nodes"}),
+    )
 
-    Where so many are ``wanted`` that it would be compiled in the end, the first ones do not wait for Python.
-    """
-    from margin.trees.cart.growing_kernels import grower
-    from margin.trees.cart.kernel_types import ENTROPY, MULTI_ENTROPY, POISSON, has_vectors
 
-    levels = min(rules.max_depth, n.bit_length())
-    cells = n * (rules.max_features + 1) * levels * (rules.classes if has_vectors(rules.mode) else 1)
-    logarithmic = traits.criterion in (ENTROPY, MULTI_ENTROPY, POISSON)
-    if logarithmic:
-        return False
-    return FIRST_CELLS.takes(trees * cells, grower(traits), wanted=wanted * cells)
-
-
-def _traits(codes: ColumnCodes, rules: GrowthRules) -> Traits:
-    from margin.trees.cart.kernel_types import Traits
-
-    categories, missing = (bool(flags.any()) for flags in codes.flags)
-    return Traits(rules.mode, categories, missing, rules.constrained or rules.max_leaves > 0, rules.random)
+def _fill(record: Any, values: dict[str, Any]) -> Any:
+    for name, value in values.items():
+        setattr(record, name, value)
+    return record
 
 
 def first_state(seed: int) -> np.ndarray:

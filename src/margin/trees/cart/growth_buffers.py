@@ -16,20 +16,23 @@ def node_rows(
     rules: GrowthRules, starts: np.ndarray, rows: np.ndarray, weight: np.ndarray, target: np.ndarray
 ) -> NodeRows:
     """The ``rows`` of trees that lie one after another, with their weights and centered targets."""
-    from margin.trees.cart.kernel_types import FIRST_TARGET, PACKED_GINI, TARGETS, WEIGHTS, NodeRows, has_vectors
+    from margin.trees.cart.kernel_types import PACKED_GINI, NodeRows, has_vectors
 
     n = len(rows)
-    positions = np.empty((2, n), dtype=np.uint32)  # unsigned: no index counts from the end
-    positions[0] = rows
+    shared = {"starts": starts, "row": rows.astype(np.uint32), "spare_row": np.empty(n, dtype=np.uint32)}
     if rules.mode == PACKED_GINI:
         count = weight.astype(np.int64)
-        packed = np.empty((2, n), dtype=np.int64)
-        packed[0] = (count << 32) | (count * target.astype(np.int64))
-        return NodeRows(starts=starts, row=positions, amounts=packed)
-    own = target.reshape(n, -1).T if has_vectors(rules.mode) else np.empty((0, n))
-    numbers = np.empty((FIRST_TARGET + len(own), n))
-    numbers[WEIGHTS], numbers[TARGETS], numbers[FIRST_TARGET:] = weight, np.arange(n) if len(own) else target, own
-    return NodeRows(starts=starts, row=positions, amounts=numbers)
+        packed = (count << 32) | (count * target.astype(np.int64))
+        return NodeRows(**shared, packed=packed, spare_packed=np.empty(n, dtype=np.int64))
+    several = np.ascontiguousarray(target.reshape(n, -1).T) if has_vectors(rules.mode) else None
+    return NodeRows(
+        **shared,
+        weights=np.array(weight, dtype=np.float64),
+        spare_weights=np.empty(n),
+        targets=np.array(target if several is None else np.arange(n), dtype=np.float64),
+        spare_targets=np.empty(n),
+        several=several,
+    )
 
 
 def search_buffers(codes: ColumnCodes, rules: GrowthRules, n: int, states: np.ndarray) -> SearchBuffers:
@@ -37,18 +40,33 @@ def search_buffers(codes: ColumnCodes, rules: GrowthRules, n: int, states: np.nd
     from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, SearchBuffers
 
     size, k = codes.missing + 3, rules.classes
+    integers = ("group_codes", "group_rows", "left_rows", "split_order", "best_order")
+    numbers = ("group_weights", "group_totals", "left_weights", "left_totals", "gains", "left_medians", "right_medians")
+    ranking: dict[str, np.ndarray] = {}
+    if rules.mode == ABSOLUTE_ERROR:
+        heaps, positions = (
+            ("heap_weights", "heap_totals", "sorted_targets"),
+            ("ranks", "sorted_positions", "spare_positions"),
+        )
+        ranking = {name: np.empty(n + 1) for name in heaps} | {
+            name: np.empty(n + 1, dtype=np.int32) for name in positions
+        }
     return SearchBuffers(
-        node_codes=np.empty(n, dtype=codes.codes.dtype),
-        keys=np.empty((2, n), dtype=np.int64),
-        group_integers=np.zeros((8, size), dtype=np.int64),
-        group_numbers=np.empty((7, size)),
+        node_codes=np.empty(n, dtype=np.int32),
+        keys=np.empty(n, dtype=np.int64),
+        spare_keys=np.empty(n, dtype=np.int64),
+        digit_starts=np.empty(256, dtype=np.int64),
+        **{name: np.empty(size, dtype=np.int64) for name in integers},
+        row_counts=np.zeros(size, dtype=np.int64),
+        packed_sums=np.zeros(size, dtype=np.int64),
+        **{name: np.empty(size) for name in numbers},
         sums=np.zeros(size * max(2, k)),
-        group_classes=np.empty(size * k),
-        class_weights=np.zeros((2, k)),
-        ranking=np.zeros((6, n + 1 if rules.mode == ABSOLUTE_ERROR else 0)),
-        features=np.arange(len(codes.codes)),
+        group_sums=np.empty(size * k),
+        node_sums=np.empty(k),
+        left_sums=np.empty(k),
+        features=np.empty(len(codes.codes), dtype=np.int64),
         states=states,
-        generator=np.empty(1, dtype=np.uint64),
+        **ranking,
     )
 
 

@@ -1,9 +1,8 @@
-"""What the compiled tree grower passes around: tuples of a few arrays and numbers with names, and records.
+"""What the tree grower is given: arrays and numbers with names; :mod:`margin.trees.cart.records_kernels` has them in C.
 
 Rows of a node lie together: a node owns the positions ``start .. stop`` of every array in :class:`NodeRows`. Within a
 node, the rows with the same code of a column are a *group*; the groups are numbered by ascending code, missing values
-last. Arrays that belong together are rows of one wide array, because Numba takes every array apart at every call it
-compiles; a kernel names the rows it needs in its first lines.
+last.
 """
 
 from __future__ import annotations
@@ -14,8 +13,10 @@ import numpy as np
 
 __all__ = [
     "ABSOLUTE_ERROR",
+    "CATEGORICAL",
     "ENTROPY",
     "GINI",
+    "MAY_MISS",
     "MULTI_ENTROPY",
     "MULTI_GINI",
     "MULTI_SQUARED_ERROR",
@@ -26,9 +27,7 @@ __all__ = [
     "ColumnCodes",
     "GrowthRules",
     "NodeRows",
-    "NodeState",
     "SearchBuffers",
-    "Traits",
     "TreeBuffers",
     "has_vectors",
 ]
@@ -43,25 +42,8 @@ MULTI_GINI, MULTI_ENTROPY = 5, 6  # weight, and weight of every class of several
 MULTI_SQUARED_ERROR = 7  # weight, and weight times target for several targets
 POISSON = 8  # the same for one target or several
 
-# Rows of NodeRows.numbers.
-WEIGHTS, TARGETS, SPARE_WEIGHTS, SPARE_TARGETS = 0, 1, 2, 3
-FIRST_TARGET = 4  # several targets: TARGETS says where a row's own stand in the rows from this one on, never moved
-
-# Rows of SearchBuffers.group_integers: per group its code, its position in the order of cuts, its rows, and the rows
-# left of the cut after it; per code the rows and packed sums; a second order; where each byte starts when keys are
-# sorted.
-GROUP_CODES, SPLIT_ORDER, GROUP_ROWS, LEFT_ROWS, ROW_COUNTS, PACKED_SUMS, BEST_ORDER, DIGIT_STARTS = range(8)
-
-# Rows of SearchBuffers.group_numbers: per group its weight and total; per cut what lies left of it, what it gains, and
-# the medians on both sides.
-GROUP_WEIGHTS, GROUP_TOTALS, LEFT_WEIGHTS, LEFT_TOTALS, GAINS, LEFT_MEDIANS, RIGHT_MEDIANS = range(7)
-
-# Rows of SearchBuffers.class_weights: of the node, and left of a cut.
-NODE_CLASSES, LEFT_CLASSES = 0, 1
-
-# Rows of SearchBuffers.ranking: Fenwick trees of weights and totals by rank, targets in order, ranks, positions in
-# order of their targets, and a spare row for sorting them.
-HEAP_WEIGHTS, HEAP_TOTALS, SORTED_TARGETS, RANKS, SORTED_POSITIONS, SPARE_POSITIONS = range(6)
+# Rows of ColumnCodes.flags.
+CATEGORICAL, MAY_MISS = 0, 1
 
 # A node of the growing tree: its split (``child`` is -1 in a leaf, the second child follows it), its rows, what they
 # amount to, and the values that monotone columns allow.
@@ -72,16 +54,6 @@ NODE = np.dtype(
         *((name, np.float64) for name in ("threshold", "weight", "impurity", "gain", "lower", "upper", "total")),
     ]
 )
-
-
-class Traits(NamedTuple):
-    """What decides which code is compiled: compiling all that there is takes half a minute, a fit needs a part."""
-
-    criterion: int  # SQUARED_ERROR ... POISSON
-    categories: bool  # some column is categorical
-    missing: bool  # some column has missing values
-    bounded: bool  # some column is monotone, or the number of leaves is limited
-    random: bool  # one random split per column in place of the best
 
 
 class ColumnCodes(NamedTuple):
@@ -114,40 +86,58 @@ class GrowthRules(NamedTuple):
 
 
 class NodeRows(NamedTuple):
-    """The rows of trees in the order of their nodes, one tree after another."""
+    """The rows of trees in the order of their nodes, one tree after another; what a criterion does not use is None."""
 
     starts: np.ndarray  # (trees + 1,) int64: where the rows of every tree begin
-    row: np.ndarray  # (2, n) uint32: position in the table; a spare row for parting a node
-    # (4, n) float64: WEIGHTS ... SPARE_TARGETS, targets being centered responses or class numbers; or, for PACKED_GINI,
-    # (2, n) int64: weight << 32 | weight of class 1; spare; or, for several targets, (4 + targets, n) float64.
-    amounts: np.ndarray
-
-
-class NodeState(NamedTuple):
-    """What the search sees of a node: its rows, its totals and the values that monotone columns allow it."""
-
-    start: int
-    stop: int
-    weight: float
-    total: float  # of weight times target
-    lower: float
-    upper: float
+    row: np.ndarray  # (n,) uint32: position in the table
+    spare_row: np.ndarray  # for parting a node, as all that is spare
+    packed: np.ndarray | None = None  # (n,) int64 for PACKED_GINI: weight << 32 | weight of class 1
+    spare_packed: np.ndarray | None = None
+    weights: np.ndarray | None = None  # (n,) float64
+    spare_weights: np.ndarray | None = None
+    targets: np.ndarray | None = None  # (n,) float64: centered responses or class numbers; of several, their column
+    spare_targets: np.ndarray | None = None
+    several: np.ndarray | None = None  # (targets, n) float64: several targets, never moved
 
 
 class SearchBuffers(NamedTuple):
-    """Buffers, allocated once per call; sums and counts are zero between uses."""
+    """Memory for the search of splits, allocated once per call; what the criterion does not use is None."""
 
-    node_codes: np.ndarray  # (n,) codes of one column in one node
-    keys: np.ndarray  # (2, n) int64: code and position, to be sorted; spare
-    group_integers: np.ndarray  # (8, codes) int64: GROUP_CODES ... DIGIT_STARTS
-    group_numbers: np.ndarray  # (7, codes) float64: GROUP_WEIGHTS ... RIGHT_MEDIANS
-    sums: np.ndarray  # (codes * channels,) float64 per code
-    group_classes: np.ndarray  # (codes * classes,) float64
-    class_weights: np.ndarray  # (2, classes) float64: NODE_CLASSES, LEFT_CLASSES
-    ranking: np.ndarray  # (6, n + 1) float64 for absolute error: HEAP_WEIGHTS ... SPARE_POSITIONS
+    node_codes: np.ndarray  # (n,) int32: codes of one column in one node
+    keys: np.ndarray  # (n,) int64: code and position, to be sorted
+    spare_keys: np.ndarray
+    digit_starts: np.ndarray  # (256,) int64: where each byte starts when keys are sorted
+    # (codes,) int64 per group: its code, its rows, the rows left of the cut after it; positions in the order of cuts
+    group_codes: np.ndarray
+    group_rows: np.ndarray
+    left_rows: np.ndarray
+    split_order: np.ndarray
+    best_order: np.ndarray
+    # (codes,) int64 per code, zero between uses
+    row_counts: np.ndarray
+    packed_sums: np.ndarray
+    # (codes,) float64 per group, and per cut what lies left of it, what it gains, and the medians on both sides
+    group_weights: np.ndarray
+    group_totals: np.ndarray
+    left_weights: np.ndarray
+    left_totals: np.ndarray
+    gains: np.ndarray
+    left_medians: np.ndarray
+    right_medians: np.ndarray
+    sums: np.ndarray  # (codes * channels,) float64 per code, zero between uses
+    group_sums: np.ndarray  # (codes * channels,) float64
+    node_sums: np.ndarray  # (channels,) float64
+    left_sums: np.ndarray
     features: np.ndarray  # (p,) int64, permuted as columns are drawn
     states: np.ndarray  # (trees,) uint64: the generator's state at the root of every tree
-    generator: np.ndarray  # (1,) uint64: its state at the moment
+    # (n + 1,) for ABSOLUTE_ERROR: Fenwick trees of weights and totals by rank, and targets in order, float64; ranks,
+    # positions in the order of their targets and memory for sorting them, int32
+    heap_weights: np.ndarray | None = None
+    heap_totals: np.ndarray | None = None
+    sorted_targets: np.ndarray | None = None
+    ranks: np.ndarray | None = None
+    sorted_positions: np.ndarray | None = None
+    spare_positions: np.ndarray | None = None
 
 
 class TreeBuffers(NamedTuple):

@@ -1,4 +1,4 @@
-"""Walking many rows down many trees by one comparison of integers per step, compiled by Numba.
+"""Walking many rows down many trees by one comparison of integers per step.
 
 Every value of a row becomes a key and a shift once, before the walk, so that all questions are the same one: a row goes
 right if ``(question << shift) < key``.
@@ -25,126 +25,238 @@ processor waits for many nodes at once. Those in a leaf stay there, and drop out
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.core.kernel_source import (
+    Bytes,
+    ConstBytes,
+    ConstIntegerMatrix,
+    ConstIntegers,
+    ConstIntegers32,
+    ConstMatrix,
+    IntegerMatrix,
+    IntegerMatrix32,
+    Integers,
+    Matrix,
+    inner,
+    kernel,
+)
 from margin.trees.cart.keyed_trees import MAX_CODE
 
 __all__ = ["pack_nodes", "walk_keyed"]
 
-LEAST, GREATEST = np.int64(-(2**63)), np.int64(2**63 - 1)
-FITTING = np.int64(2 ** (MAX_CODE + 1) - 1)
-SIGN = np.int64(63)
-SLOT, CHILD, ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)  # the slot is shifted, the child below it
+GREATEST = 2**63 - 1
+INFINITE_BITS = 0x7FF0000000000000  # of an infinite float; those of NaN are above, the sign aside
+FITTING = 2 ** (MAX_CODE + 1) - 1
+SLOT, PLACE = 32, 0xFFFFFFFF  # the slot is shifted, the child's place below it
 STEPS = 3  # between two looks at who is in a leaf
+ConstWordMatrix = cython.const[cython.ulonglong][:, ::1]
+Places = cython.ulonglong[::1]
+SlotNumbers = cython.int[:, :, ::1]
 
 
-@inner_kernel
-def _order_key(x):
-    bits = np.float64(x + 0.0).view(np.int64)  # -0.0 becomes 0.0, which it equals
-    return bits ^ ((bits >> SIGN) & GREATEST)
+@inner
+def _order_key(bits: cython.longlong) -> cython.longlong:
+    """The order key of the float that has these ``bits``."""
+    if bits == -GREATEST - 1:  # -0.0 equals 0.0
+        return 0
+    return bits ^ ((bits >> 63) & GREATEST)
 
 
-@cached_kernel
+@kernel
 def pack_nodes(
-    start, feature, threshold, left, missing_left, category_row, set_start, sets, may_miss, slot_of, slots, nodes
-):
+    start: ConstIntegers,
+    feature: ConstIntegers32,
+    threshold_bits: ConstIntegers,
+    left: ConstIntegers32,
+    missing_left: ConstBytes,
+    category_row: ConstIntegers32,
+    set_start: ConstIntegers,
+    sets: ConstWordMatrix,
+    may_miss: ConstBytes,
+    slot_of: SlotNumbers,
+    slots: IntegerMatrix,
+    nodes: Integers,
+) -> cython.Py_ssize_t:
     """Fill ``nodes`` (2 per node) and ``slots`` (column, about a set, key of a missing value); the number of slots.
 
     The trees lie one after another from ``start``, their ``sets``, four words each, from ``set_start``; of these the
     categories up to :data:`MAX_CODE` are taken. ``slot_of`` (p, 2, 2) begins as zeros.
     """
-    used = 1
-    for tree in range(start.size - 1):
+    used: cython.int = 1
+    slot: cython.int
+    asks_set: cython.bint
+    missing_right: cython.bint
+    for tree in range(start.shape[0] - 1):
         root = start[tree]
         for i in range(root, start[tree + 1]):
             column = feature[i]
             if column < 0:
-                nodes[2 * i], nodes[2 * i + 1] = i, 2 * i
+                nodes[2 * i] = i
+                nodes[2 * i + 1] = 2 * i
                 continue
             asks_set = category_row[i] >= 0
             if asks_set:
-                row = set_start[tree] + category_row[i]
-                nodes[2 * i] = ~np.int64(sets[row, 0]) & FITTING
+                inside = cython.cast(cython.longlong, sets[set_start[tree] + category_row[i], 0] & FITTING)
+                nodes[2 * i] = FITTING - inside
             else:
-                nodes[2 * i] = _order_key(threshold[i])
+                nodes[2 * i] = _order_key(threshold_bits[i])
             missing_right = may_miss[column] and not missing_left[i]
-            slot = slot_of[column, np.int64(asks_set), np.int64(missing_right)]
+            slot = slot_of[column, asks_set, missing_right]
             if slot == 0:
                 slot = used
-                slot_of[column, np.int64(asks_set), np.int64(missing_right)] = slot
-                slots[slot, 0], slots[slot, 1] = column, asks_set
-                slots[slot, 2] = GREATEST if missing_right else LEAST
+                slot_of[column, asks_set, missing_right] = slot
+                slots[slot, 0] = column
+                slots[slot, 1] = asks_set
+                slots[slot, 2] = GREATEST if missing_right else -GREATEST - 1
                 used += 1
-            nodes[2 * i + 1] = 2 * (root + left[i]) | np.int64(slot) << np.int64(SLOT)
+            nodes[2 * i + 1] = 2 * (root + left[i]) | cython.cast(cython.longlong, slot) << SLOT
     return used
 
 
-@inner_kernel
-def _key_rows(X, first, count, slots, keys, shifts):
-    """The keys (and shifts, if there are any) of ``count`` rows from ``first``."""
+@inner
+def _key_rows(
+    X: ConstMatrix,
+    bits: ConstIntegerMatrix,
+    first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    slots: ConstIntegerMatrix,
+    keys: Integers,
+    shifts: Bytes | None,
+) -> cython.void:
+    """The keys (and shifts, if there are any) of ``count`` rows from ``first``; a key more per row is left free."""
+    width = slots.shape[0] + 1
     for i in range(count):
-        keys[i, 0] = LEAST
-        if shifts is not None:
-            shifts[i, 0] = 0
-        for slot in range(1, slots.shape[0]):
+        keys[i * width] = -GREATEST - 1
+        for slot in range(1, width - 1):
+            own = bits[first + i, slots[slot, 0]]
+            keys[i * width + slot] = slots[slot, 2] if own & GREATEST > INFINITE_BITS else _order_key(own)
+    if shifts is None:
+        return
+    for i in range(count):
+        shifts[i * width] = 0
+        for slot in range(1, width - 1):
             x = X[first + i, slots[slot, 0]]
-            missing = x != x
-            key = _order_key(x)
-            if shifts is not None:
-                asks_set = slots[slot, 1] != 0 and not missing
-                shifts[i, slot] = (SIGN - np.int64(x)) & SIGN if asks_set else np.int64(0)
-                key = np.int64(0) if asks_set else key
-            keys[i, slot] = slots[slot, 2] if missing else key
+            shifts[i * width + slot] = 0
+            if slots[slot, 1] != 0 and x == x:
+                shifts[i * width + slot] = (63 - cython.cast(cython.longlong, x)) & 63
+                keys[i * width + slot] = 0
 
 
-@inner_kernel
-def _next_node(keys, shifts, row, node, nodes):
-    word = np.uint64(nodes[node + ONE])
-    slot = word >> SLOT
-    question = nodes[node]
-    if shifts is not None:
-        question = question << np.int64(shifts[row, slot])
-    return (word & CHILD) + (np.uint64(question < keys[row, slot]) << ONE)
+@inner
+def _next_place(
+    nodes: ConstIntegers, keys: ConstIntegers, at: cython.ulonglong, begin: cython.ulonglong
+) -> cython.ulonglong:
+    """Where a row whose keys are from ``begin`` goes from the node at ``at``."""
+    word = cython.cast(cython.ulonglong, nodes[at + 1])
+    return (word & PLACE) + 2 * (nodes[at] < keys[begin + (word >> SLOT)])
 
 
-@inner_kernel
-def _walk_block(keys, shifts, first, count, root, nodes, at, walking, ends):
-    """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, whose numbers go to ``ends``."""
-    for k in range(count):
-        at[k] = root
-        walking[k] = np.uint64(first + k)
-    left = count
+@inner
+def _next_place_shifted(
+    nodes: ConstIntegers, keys: ConstIntegers, shifts: ConstBytes, at: cython.ulonglong, begin: cython.ulonglong
+) -> cython.ulonglong:
+    """:func:`_next_place` where some questions are about sets of categories."""
+    word = cython.cast(cython.ulonglong, nodes[at + 1])
+    entry = begin + (word >> SLOT)
+    return (word & PLACE) + 2 * ((nodes[at] << shifts[entry]) < keys[entry])
+
+
+@inner
+def _walk_keys(
+    keys: Integers,
+    shifts: ConstBytes | None,
+    width: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    root: cython.ulonglong,
+    nodes: ConstIntegers,
+    at: Places,
+    begins: Places,
+) -> cython.void:
+    """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, whose numbers become their last keys.
+
+    ``keys`` and ``shifts`` hold ``width`` entries per row; those of the rows that still walk are from ``begins`` on.
+    """
+    left: cython.Py_ssize_t = count
+    still: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    child: cython.ulonglong
+    for i in range(count):
+        at[i] = root
+        begins[i] = (first + i) * width
     while left > 0:
         for _ in range(STEPS):
-            for k in range(left):
-                at[k] = _next_node(keys, shifts, walking[k], at[k], nodes)
-        still = np.uint64(0)
-        for k in range(left):
-            row, node = walking[k], at[k]
-            child = _next_node(keys, shifts, row, node, nodes)
-            ends[row] = nodes[node]  # the last one written is the leaf's
+            k = 0
+            if shifts is None:
+                while k + 4 <= left:  # four at a time, or too much of the time goes into counting
+                    at[k] = _next_place(nodes, keys, at[k], begins[k])
+                    at[k + 1] = _next_place(nodes, keys, at[k + 1], begins[k + 1])
+                    at[k + 2] = _next_place(nodes, keys, at[k + 2], begins[k + 2])
+                    at[k + 3] = _next_place(nodes, keys, at[k + 3], begins[k + 3])
+                    k += 4
+                while k < left:
+                    at[k] = _next_place(nodes, keys, at[k], begins[k])
+                    k += 1
+            else:
+                while k < left:
+                    at[k] = _next_place_shifted(nodes, keys, shifts, at[k], begins[k])
+                    k += 1
+        still = 0
+        for i in range(left):
+            node = at[i]
+            begin = begins[i]
+            if shifts is None:
+                child = _next_place(nodes, keys, node, begin)
+            else:
+                child = _next_place_shifted(nodes, keys, shifts, node, begin)
+            keys[begin + width - 1] = nodes[node]  # the last one written is the leaf's
             at[still] = child
-            walking[still] = row
-            still += np.uint64(child != node)
-        left = np.int64(still)
+            begins[still] = begin
+            still += child != node
+        left = still
 
 
-@cached_kernel
-def walk_keyed(X, slots, roots, nodes, keys, shifts, at, walking, ends, leaves, value, total):
+@kernel
+def walk_keyed(
+    X: ConstMatrix,
+    bits: ConstIntegerMatrix,
+    slots: ConstIntegerMatrix,
+    roots: ConstIntegers,
+    nodes: ConstIntegers,
+    keys: Integers,
+    shifts: Bytes | None,
+    at: Places,
+    begins: Places,
+    leaves: IntegerMatrix32,
+    value: ConstMatrix,
+    total: Matrix,
+) -> cython.void:
     """The leaf of every row in every tree, counted from its root, into ``leaves`` (n, trees); if that has no columns,
-    add the leaf's value to ``total`` (n, outputs), the trees in their order."""
-    for first in range(0, X.shape[0], keys.shape[0]):
-        count = min(X.shape[0] - first, keys.shape[0])
-        _key_rows(X, first, count, slots, keys, shifts)
-        for tree in range(roots.size):
+    add the leaf's value to ``total`` (n, outputs), the trees in their order. ``bits`` are those of ``X``.
+
+    ``keys`` (and ``shifts``) have room for the rows that pass all trees before the next do, with one entry per slot and
+    one more for each; ``at`` and ``begins`` for the rows that step together.
+    """
+    first: cython.Py_ssize_t = 0
+    block: cython.Py_ssize_t
+    width = slots.shape[0] + 1
+    while first < X.shape[0]:
+        count = min(X.shape[0] - first, keys.shape[0] // width)
+        _key_rows(X, bits, first, count, slots, keys, shifts)
+        for tree in range(roots.shape[0]):
             root = roots[tree]
-            for block in range(0, count, at.size):
-                _walk_block(keys, shifts, block, min(count - block, at.size), root, nodes, at, walking, ends)
+            block = 0
+            while block < count:
+                together = min(count - block, at.shape[0])
+                _walk_keys(keys, shifts, width, block, together, 2 * root, nodes, at, begins)
+                block += together
             if leaves.shape[1] > 0:
                 for k in range(count):
-                    leaves[first + k, tree] = ends[k] - np.int64(root >> ONE)
+                    leaves[first + k, tree] = keys[(k + 1) * width - 1] - root
             else:
                 for k in range(count):
+                    end = keys[(k + 1) * width - 1]
                     for output in range(value.shape[1]):
-                        total[first + k, output] += value[np.uint64(ends[k]), output]
+                        total[first + k, output] += value[end, output]
+        first += count

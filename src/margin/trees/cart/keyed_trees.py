@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ __all__ = ["KeyedTrees", "keyed_trees", "walk_rows"]
 MAX_CODE = 61  # the largest category whose bit fits: the sign is free, and no set is the greatest integer
 KEY_BYTES = 1 << 18  # of the rows that pass all trees before the next ones do: they stay in the second-level cache
 BLOCK = 128  # rows that step together: enough to wait for, few enough that they stay in the first cache
+ASKED = ("feature", "threshold", "left", "missing_left", "category_row")
 NO_LEAVES, NO_VALUES = np.zeros((0, 0), dtype=np.int32), np.zeros((0, 0))
 
 
@@ -21,27 +22,30 @@ class KeyedTrees(NamedTuple):
     """What a row holds in every slot, where the trees begin, and their nodes."""
 
     slots: np.ndarray  # (slots, 3) int64: column, whether it is asked for a set of categories, key of a missing value
-    roots: np.ndarray  # uint64
+    roots: np.ndarray  # int64: the first node of every tree
     nodes: np.ndarray  # int64, two per node
 
 
 def keyed_trees(trees: Sequence[TreeArrays], X: np.ndarray) -> KeyedTrees | None:
     """``trees`` for the rows of ``X``; None if these have a category beyond :data:`MAX_CODE`, which no key can hold."""
-    from margin.trees.cart.keyed_kernels import pack_nodes
+    from margin.compiled.cart import pack_nodes
 
     start, set_start = _starts(trees, "feature"), _starts(trees, "category_set")
     p, count = X.shape[1], int(start[-1])
     slots, nodes = np.empty((1 + min(4 * p, count), 3), dtype=np.int64), np.empty(2 * count, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         may_miss = ~np.isfinite(X.sum(axis=0))
-    names = ("feature", "threshold", "left", "missing_left", "category_row")
-    kernel: Any = pack_nodes
-    used = kernel(
+    together = {name: np.concatenate([tree[name] for tree in trees]) for name in ASKED}
+    used = pack_nodes(
         start,
-        *(np.concatenate([tree[name] for tree in trees]) for name in names),
+        together["feature"],
+        together["threshold"].view(np.int64),
+        together["left"],
+        together["missing_left"].view(np.uint8),
+        together["category_row"],
         set_start,
         np.concatenate([tree["category_set"] for tree in trees]).view(np.uint64),
-        may_miss,
+        may_miss.view(np.uint8),
         np.zeros((p, 2, 2), dtype=np.int32),
         slots,
         nodes,
@@ -49,7 +53,7 @@ def keyed_trees(trees: Sequence[TreeArrays], X: np.ndarray) -> KeyedTrees | None
     slots = slots[:used]
     if _largest_code(X, slots) > MAX_CODE:
         return None
-    return KeyedTrees(slots, (2 * start[:-1]).astype(np.uint64), nodes)
+    return KeyedTrees(slots, start[:-1], nodes)
 
 
 def walk_rows(
@@ -60,14 +64,15 @@ def walk_rows(
     total: np.ndarray = NO_VALUES,
 ) -> None:
     """Write the leaves (n, trees) of rows, or add the values of all nodes at their leaves to ``total`` (n, outputs)."""
-    from margin.trees.cart.keyed_kernels import walk_keyed
+    from margin.compiled.cart import walk_keyed
 
-    rows = max(BLOCK, KEY_BYTES // (8 * len(trees.slots)))
-    keys = np.empty((min(rows, len(X)), len(trees.slots)), dtype=np.int64)
-    shifts = np.empty(keys.shape, dtype=np.uint8) if trees.slots[1:, 1].any() else None
-    at, walking, ends = (np.empty(size, dtype) for size, dtype in ((BLOCK, "u8"), (BLOCK, "u8"), (len(keys), "i8")))
-    kernel: Any = walk_keyed
-    kernel(X, trees.slots, trees.roots, trees.nodes, keys, shifts, at, walking, ends, leaves, value, total)
+    width = len(trees.slots) + 1
+    rows = min(max(BLOCK, KEY_BYTES // (8 * width)), len(X))
+    keys = np.empty(rows * width, dtype=np.int64)
+    shifts = np.empty(rows * width, dtype=np.uint8) if trees.slots[1:, 1].any() else None
+    at, begins = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint64)
+    table = X, X.view(np.int64)
+    walk_keyed(*table, trees.slots, trees.roots, trees.nodes, keys, shifts, at, begins, leaves, value, total)
 
 
 def _largest_code(X: np.ndarray, slots: np.ndarray) -> float:

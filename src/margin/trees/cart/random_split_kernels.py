@@ -1,111 +1,126 @@
-"""Splits that are drawn, not searched (extremely randomized trees), compiled by Numba."""
+"""Splits that are drawn, not searched (extremely randomized trees)."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+import cython
 
-import numpy as np
-
-from margin.core.cached_kernels import inner_kernel
-from margin.trees.cart.candidate_kernels import midpoint
+from margin.core.kernel_source import inner
+from margin.trees.cart.candidate_kernels import INFINITE, midpoint
 from margin.trees.cart.grouping_kernels import POSITION
-from margin.trees.cart.kernel_types import SPLIT_ORDER, TARGETS, WEIGHTS
+from margin.trees.cart.kernel_types import PACKED_GINI
+from margin.trees.cart.records_kernels import Columns, Rows, Rules, Search, Tree
 
-__all__ = ["random_cut", "random_scorer", "side_draw", "uniform"]
+__all__ = ["draw_sides", "random_cut", "random_gain", "uniform"]
 
-
-@inner_kernel
-def uniform(generator):
-    """A number in [0, 1) from a 64-bit xorshift-multiply generator whose state is ``generator[0]``."""
-    x = generator[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    generator[0] = x
-    return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+FACTOR = 2685821657736338717
+STEP = 1.0 / 9007199254740992.0
 
 
-@inner_kernel
-def random_cut(ranges, first, low, high, generator):
+@inner
+def uniform(search: Search) -> cython.double:
+    """A number in [0, 1) from a 64-bit xorshift-multiply generator whose state is ``search.state``."""
+    x: cython.ulonglong = search.state
+    x ^= x >> 12
+    x ^= x << 25
+    x ^= x >> 27
+    search.state = x
+    x *= FACTOR
+    return (x >> 11) * STEP
+
+
+@inner
+def random_cut(
+    columns: Columns, search: Search, j: cython.Py_ssize_t, low: cython.longlong, high: cython.longlong
+) -> tuple[cython.longlong, cython.double]:
     """A code with rows on both sides, from a threshold drawn between the smallest and the largest value."""
-    smallest, largest = ranges[0, first + low], ranges[1, first + high]
-    threshold = smallest + (largest - smallest) * uniform(generator)
+    below: cython.longlong = low
+    candidates: cython.longlong = high - low
+    first = columns.offsets[j]
+    smallest, largest = columns.ranges[0, first + low], columns.ranges[1, first + high]
+    threshold = smallest + (largest - smallest) * uniform(search)
     # The last code before ``high`` whose values are all at most the threshold. Halving without a branch: which half is
     # next cannot be predicted, and guessing wrong costs more than the step.
-    below, candidates = np.int64(low), np.int64(high - low)
     while candidates > 1:
         half = candidates >> 1
-        below += half * np.int64(ranges[1, np.uint64(first + below + half)] <= threshold)
+        below += half * (columns.ranges[1, first + below + half] <= threshold)
         candidates -= half
-    left, right = ranges[1, first + below], ranges[0, first + below + 1]
-    return below, threshold if left <= threshold < right else midpoint(left, right)
+    left, right = columns.ranges[1, first + below], columns.ranges[0, first + below + 1]
+    return (below, threshold if left <= threshold < right else midpoint(left, right))
 
 
-@inner_kernel
-def _random_sides(node_codes, n, missing, group_integers, generator):
-    """Send every category, and missing, to a side drawn for it, kept in ``split_order``."""
-    split_order = group_integers[SPLIT_ORDER]
-    for c in range(256):
-        split_order[c] = 0 if uniform(generator) < 0.5 else 1
+@inner
+def draw_sides(
+    columns: Columns,
+    search: Search,
+    j: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+) -> tuple[cython.longlong, cython.double]:
+    """Draw one cut of a column and its threshold: codes become 0 (left) and 1, missing values stay."""
+    cut: cython.longlong
+    threshold: cython.double
+    if low == high:  # the only cut parts the one known group from the missing ones
+        return (low, INFINITE)
+    cut, threshold = random_cut(columns, search, j, low, high)
     for i in range(n):
-        node_codes[i] = split_order[255 if node_codes[i] == missing else node_codes[i]]
+        if search.node_codes[i] != columns.missing:
+            search.node_codes[i] = search.node_codes[i] > cut
+    return (cut, threshold)
 
 
-@cache
-def side_draw(categories: bool, missing_values: bool) -> Any:
-    """The kernel that draws one split of a column."""
+@inner
+def draw_sides_of_categories(
+    search: Search, n: cython.Py_ssize_t, missing: cython.longlong
+) -> tuple[cython.longlong, cython.longlong]:
+    """Send every category, and missing, to a side drawn for it, kept in ``split_order``; the first and the last side
+    that have rows."""
+    first: cython.longlong = 1
+    last: cython.longlong = 0
+    for c in range(256):
+        search.split_order[c] = 0 if uniform(search) < 0.5 else 1
+    for i in range(n):
+        side = search.split_order[255 if search.node_codes[i] == missing else search.node_codes[i]]
+        search.node_codes[i] = side
+        first = min(first, side)
+        last = max(last, side)
+    return (first, last)
 
-    @inner_kernel
-    def draw_sides(n, low, high, absent, missing, categorical, ranges, first, node_codes, group_integers, generator):
-        """Codes become 0 (left) and 1; returns the cut, its threshold and the new smallest, largest, absent."""
-        if categories and categorical:
-            _random_sides(node_codes, n, missing, group_integers, generator)
-            smallest = largest = np.int64(node_codes[0])
-            for i in range(n):
-                smallest = min(smallest, np.int64(node_codes[i]))
-                largest = max(largest, np.int64(node_codes[i]))
-            return np.int64(-1), np.inf, smallest, largest, 0
-        if low == high:  # the only cut parts the one known group from the missing ones
-            return low, np.inf, low, high, absent
-        cut, threshold = random_cut(ranges, first, low, high, generator)
+
+@inner
+def random_gain(
+    rules: Rules,
+    rows: Rows,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    cut: cython.longlong,
+) -> tuple[cython.double, cython.double, cython.double, cython.double]:
+    """The gain of one cut of a column without missing values for squared error or two classes; weight, total and rows
+    on its left."""
+    weight_left: cython.double = 0.0
+    total_left: cython.double = 0.0
+    rows_left: cython.longlong = 0
+    both: cython.longlong = 0
+    goes: cython.bint
+    start = tree.nodes[at].start
+    last = cython.cast(cython.int, cut)
+    if rules.mode == PACKED_GINI:
         for i in range(n):
-            if not missing_values or node_codes[i] != missing:
-                node_codes[i] = node_codes[i] > cut
-        return cut, threshold, np.int64(0), np.int64(1), absent
-
-    return draw_sides
-
-
-@cache
-def random_scorer(packed: bool) -> Any:
-    """The kernel that scores one cut of a column without missing values for squared error or two classes."""
-
-    @inner_kernel
-    def random_gain(weight, total, start, n, amounts, node_codes, cut):
-        """The gain; weight, total and rows left."""
-        first, rows_left = np.uint64(start), np.int64(0)  # unsigned: no index counts from the end, and loops vectorize
-        if packed:
-            both = np.int64(0)
-            for i in range(n):
-                here = np.uint64(i)
-                goes = node_codes[here] <= cut
-                both += amounts[0, first + here] if goes else 0
-                rows_left += goes
-            weight_left, total_left = float(both >> 32), float(both & POSITION)
-        else:
-            weights = amounts[WEIGHTS]
-            targets = amounts[TARGETS]
-            weight_left = total_left = 0.0
-            for i in range(n):
-                here = np.uint64(i)
-                goes = node_codes[here] <= cut
-                w = weights[first + here] if goes else 0.0
-                weight_left += w
-                total_left += w * targets[first + here]
-                rows_left += goes
-        weight_right, total_right = weight - weight_left, total - total_left
-        gain = total_left * total_left * weight_right + total_right * total_right * weight_left
-        return gain / (weight_left * weight_right), weight_left, total_left, rows_left
-
-    return random_gain
+            taken = -cython.cast(cython.longlong, search.node_codes[i] <= last)  # all bits, or none: no branch
+            both += rows.packed[start + i] & taken
+            rows_left -= taken
+        weight_left = both >> 32
+        total_left = both & POSITION
+    else:
+        for i in range(n):
+            goes = search.node_codes[i] <= last
+            w = rows.weights[start + i] if goes else 0.0
+            weight_left += w
+            total_left += w * rows.targets[start + i]
+            rows_left += goes
+    weight_right = tree.nodes[at].weight - weight_left
+    total_right = tree.nodes[at].total - total_left
+    gain = total_left * total_left * weight_right + total_right * total_right * weight_left
+    return (gain / (weight_left * weight_right), weight_left, total_left, rows_left)

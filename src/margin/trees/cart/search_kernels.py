@@ -1,4 +1,4 @@
-r"""The best split of a node, compiled by Numba.
+r"""The best split of a node.
 
 Every column is tried in turn: its groups are summed (``grouping_kernels``), put in order (by value; categories by
 their mean target, among whose cuts is the best of all subsets for two classes and for squared error),
@@ -8,232 +8,346 @@ or one cut is drawn (``random_split_kernels``). Missing values are tried on both
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+import cython
 
-import numpy as np
-
-from margin.core.cached_kernels import inner_kernel
+from margin.core.kernel_source import inner
 from margin.trees.cart.absolute_kernels import rank_targets
-from margin.trees.cart.absolute_split_kernels import absolute_cut
-from margin.trees.cart.candidate_kernels import admission, gain_to_beat, midpoint
-from margin.trees.cart.class_split_kernels import class_cut
-from margin.trees.cart.grouping_kernels import group_classes_by, group_packed_by, group_sums_by
+from margin.trees.cart.absolute_split_kernels import best_absolute_cut
+from margin.trees.cart.candidate_kernels import INFINITE, gain_to_beat, is_allowed, midpoint
+from margin.trees.cart.class_split_kernels import best_class_cut
+from margin.trees.cart.describing_kernels import has_channels
+from margin.trees.cart.grouping_kernels import group_by_class, group_packed, group_sums
 from margin.trees.cart.kernel_types import (
     ABSOLUTE_ERROR,
+    CATEGORICAL,
     ENTROPY,
     GINI,
-    GROUP_CODES,
-    MULTI_ENTROPY,
-    MULTI_GINI,
-    NODE_CLASSES,
+    MAY_MISS,
     PACKED_GINI,
-    SPLIT_ORDER,
     SQUARED_ERROR,
-    TARGETS,
-    WEIGHTS,
-    NodeState,
-    Traits,
-    has_vectors,
 )
-from margin.trees.cart.random_split_kernels import random_cut, random_scorer, side_draw, uniform
-from margin.trees.cart.sum_split_kernels import sum_cut
-from margin.trees.cart.vector_kernels import group_vectors_by, sum_vectors_by, vector_cut
+from margin.trees.cart.random_split_kernels import (
+    draw_sides,
+    draw_sides_of_categories,
+    random_cut,
+    random_gain,
+    uniform,
+)
+from margin.trees.cart.records_kernels import Columns, Rows, Rules, Search, Tree
+from margin.trees.cart.sum_split_kernels import best_sum_cut
+from margin.trees.cart.vector_kernels import best_vector_cut, group_vectors, sum_vectors
 
-__all__ = ["search_by"]
+__all__ = ["gather_codes", "search_split"]
 
 # When fewer than one row in so many is in a node, rows lie so far apart in a column that each needs a cache line, while
 # the line that holds a row's codes serves all columns tried in the node.
 SCATTERED = 16
 
 
-@cache
-def search_by(traits: Traits) -> Any:
-    """The kernel that finds the best split of a node, with the parts that ``traits`` ask for."""
-    criterion, categories, missing_values, bounded, random = traits
-    vectors, of_classes = has_vectors(criterion), criterion in (MULTI_GINI, MULTI_ENTROPY)
-    by_class, absolute = criterion in (GINI, ENTROPY) or vectors, criterion == ABSOLUTE_ERROR
-    one_pass = random and criterion in (PACKED_GINI, SQUARED_ERROR)  # a drawn cut is scored without groups
-    whole = not one_pass or categories or missing_values
-    ordered = categories and not random
-    read_column = _reader(missing_values)
-    group = (group_packed_by if criterion == PACKED_GINI else group_sums_by)(missing_values)
-    group_by_class = (
-        group_vectors_by(missing_values, of_classes) if vectors else group_classes_by(missing_values, two_sides=random)
-    )
-    sum_classes = sum_vectors_by(of_classes) if vectors else _sum_classes
-    best_sum_cut = sum_cut(ordered, missing_values, bounded)
-    best_class_cut = (
-        vector_cut(criterion, ordered, missing_values, bounded)
-        if vectors
-        else class_cut(criterion == GINI, ordered, missing_values, bounded)
-    )
-    best_absolute_cut = absolute_cut(ordered, missing_values, bounded)
-    is_allowed = admission(bounded)
-    draw_sides = side_draw(categories, missing_values)
-    random_gain = random_scorer(criterion == PACKED_GINI)
-
-    @inner_kernel
-    def search(columns, rules, rows, buffers, here, bits):
-        """Find the best split of the node ``here``, write it there (a set of categories to ``bits``); its raw gain."""
-        node = NodeState(here.start, here.stop, here.weight, here.total, here.lower, here.upper)
-        codes, ranges, offsets, flags = columns.codes, columns.ranges, columns.offsets, columns.flags
-        missing, row, amounts = columns.missing, rows.row, rows.amounts
-        node_codes, keys, sums, generator = buffers.node_codes, buffers.keys, buffers.sums, buffers.generator
-        group_integers, group_numbers = buffers.group_integers, buffers.group_numbers
-        group_classes, class_weights, features = buffers.group_classes, buffers.class_weights, buffers.features
-        p, n = codes.shape[0], node.stop - node.start
-        best = -np.inf
-        count_rows = absolute or (rules.min_leaf > 1 and not rules.weight_is_count)
-        if by_class:
-            sum_classes(amounts, node.start, node.stop, rules.classes, class_weights)
-        if absolute:
-            rank_targets(amounts, node.start, node.stop, buffers.ranking)
-        drawn = useful = 0
-        while drawn < p and (drawn < rules.max_features or useful == 0):
-            if rules.max_features < p:
-                other = drawn + np.int64(uniform(generator) * (p - drawn))
-                features[drawn], features[other] = features[other], features[drawn]
-            j = features[drawn]
-            drawn += 1
-            low, high, absent = read_column(codes, columns.by_row, row, node.start, n, j, missing, flags, node_codes)
-            if low >= high and (absent == 0 or absent == n):
-                continue  # constant
-            useful += 1
-            categorical, cut, threshold, highest = categories and flags[0, j], np.int64(-1), np.inf, high
-            if one_pass and not categorical and absent == 0:
-                cut, threshold = random_cut(ranges, offsets[j], low, high, generator)
-                gain, wl, sl, in_left = random_gain(node.weight, node.total, node.start, n, amounts, node_codes, cut)
-                if gain > gain_to_beat(best):
-                    right = (node.total - sl) / (node.weight - wl)
-                    if is_allowed(rules, node, j, wl, float(in_left), sl / wl, right):
-                        best = gain
-                        here.feature, here.threshold, here.cut, here.category_row = j, threshold, cut, -1
-                        here.missing_left = wl > 0.5 * node.weight
-                continue
-            if whole:
-                if random:
-                    cut, threshold, low, high, absent = draw_sides(
-                        *(n, low, high, absent, missing, categorical, ranges, offsets[j], node_codes, group_integers),
-                        generator,
-                    )
-                    if low == high and absent == 0:
-                        continue  # all categories were sent to one side
-                if by_class:
-                    groups = group_by_class(
-                        *(rules.classes, node_codes, n, node.start, amounts, low, high, absent, missing, keys),
-                        *(group_integers, sums, group_classes),
-                    )
-                    gain, at, missing_left = best_class_cut(
-                        *(rules, node, j, groups, absent, categorical, group_integers, group_numbers, group_classes),
-                        *(class_weights, best),
-                    )
-                else:
-                    groups = group(
-                        *(node_codes, n, node.start, amounts, low, high, absent, missing, count_rows, keys),
-                        *(group_integers, group_numbers, sums),
-                    )
-                    if absolute:
-                        gain, at, missing_left = best_absolute_cut(
-                            *(rules, node, j, groups, absent, categorical, amounts, node_codes, keys, group_integers),
-                            *(group_numbers, buffers.ranking, best),
-                        )
-                    else:
-                        gain, at, missing_left = best_sum_cut(
-                            *(rules, node, j, groups, absent, categorical, count_rows, group_integers, group_numbers),
-                            best,
-                        )
-                if gain > best:
-                    best = gain
-                    here.feature, here.missing_left, here.category_row = j, missing_left, -1
-                    if categories and categorical:
-                        here.category_row, here.threshold = 0, 0.0
-                        here.missing_left = _record_set(random, missing, group_integers, bits, groups, at, missing_left)
-                    elif random:  # the groups are left, right and missing: the second cut parts off the missing
-                        here.cut, here.threshold = (highest, np.inf) if at == 1 else (cut, threshold)
-                    else:
-                        group_codes = group_integers[GROUP_CODES]
-                        last, following = group_codes[at], group_codes[at + 1]
-                        here.cut, here.threshold = last, np.inf
-                        if not missing_values or following != missing:  # halfway to the next group that occurs
-                            here.threshold = midpoint(ranges[1, offsets[j] + last], ranges[0, offsets[j] + following])
-        return best
-
-    return search
+@inner
+def search_split(
+    columns: Columns,
+    rules: Rules,
+    rows: Rows,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    set_row: cython.Py_ssize_t,
+) -> cython.double:
+    """Find the best split of node ``at`` and write it there, a set of categories to ``sets[set_row]``; its raw gain."""
+    best: cython.double = -INFINITE
+    drawn: cython.Py_ssize_t = 0
+    useful: cython.Py_ssize_t = 0
+    low: cython.longlong
+    high: cython.longlong
+    absent: cython.longlong
+    p = columns.offsets.shape[0] - 1
+    start = tree.nodes[at].start
+    n = tree.nodes[at].stop - start
+    one_pass: cython.bint = rules.random and (rules.mode == PACKED_GINI or rules.mode == SQUARED_ERROR)
+    _prepare(rules, rows, search, start, start + n)
+    while drawn < p and (drawn < rules.max_features or useful == 0):
+        if rules.max_features < p:
+            other = drawn + cython.cast(cython.Py_ssize_t, uniform(search) * (p - drawn))
+            j = search.features[other]
+            search.features[other] = search.features[drawn]
+            search.features[drawn] = j
+        j = search.features[drawn]
+        drawn += 1
+        gather_codes(columns, rows, search, start, n, j)
+        low, high, absent = _code_range(search, n, columns.missing, columns.flags[MAY_MISS, j])
+        if low >= high and (absent == 0 or absent == n):
+            continue  # constant
+        useful += 1
+        if one_pass and absent == 0 and not columns.flags[CATEGORICAL, j]:
+            best = _try_random_cut(columns, rules, rows, search, tree, at, j, low, high, best)
+        else:
+            best = _try_column(columns, rules, rows, search, tree, at, set_row, j, low, high, absent, best)
+    return best
 
 
-@cache
-def _reader(missing_values: bool) -> Any:
-    @inner_kernel
-    def read_column(codes, by_row, row, start, n, j, missing, flags, node_codes):
-        """Gather the codes of a node's rows; the smallest and largest known one, and how many are missing.
+@inner
+def _prepare(
+    rules: Rules, rows: Rows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+) -> cython.void:
+    """What the columns of a node share: its sums by class, or the ranks of its targets."""
+    if has_channels(rules):
+        sum_vectors(rules, rows, search, start, stop)
+    elif rules.mode == GINI or rules.mode == ENTROPY:
+        for q in range(rules.classes):
+            search.node_sums[q] = 0.0
+        for i in range(start, stop):
+            search.node_sums[cython.cast(cython.Py_ssize_t, rows.targets[i])] += rows.weights[i]
+    elif rules.mode == ABSOLUTE_ERROR:
+        rank_targets(rows, search, start, stop)
 
-        They are read along whichever way needs fewer cache lines. The smallest exceeds the largest if all miss.
-        """
-        column, first = np.uint64(j), np.uint64(start)
-        if n * SCATTERED < codes.shape[1]:
+
+@inner
+def gather_codes(
+    columns: Columns,
+    rows: Rows,
+    search: Search,
+    start: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+) -> cython.void:
+    """The codes of a node's rows in column ``j``, read along whichever way needs fewer cache lines."""
+    if columns.wide:
+        if n * SCATTERED < columns.codes_32.shape[1]:
             for i in range(n):
-                here = np.uint64(i)
-                node_codes[here] = by_row[row[0, first + here], column]
+                search.node_codes[i] = columns.by_row_32[rows.row[start + i], j]
         else:
             for i in range(n):
-                here = np.uint64(i)
-                node_codes[here] = codes[column, row[0, first + here]]
-        absent = 0
-        if missing_values and flags[1, j]:
-            smallest, largest = np.int64(missing), np.int64(-1)
-            for i in range(n):
-                c = np.int64(node_codes[i])
-                if c == missing:
-                    absent += 1
-                else:
-                    smallest = c if c < smallest else smallest
-                    largest = c if c > largest else largest
-            return smallest, largest, absent
-        low = node_codes[0]
-        high = node_codes[0]
+                search.node_codes[i] = columns.codes_32[j, rows.row[start + i]]
+    elif n * SCATTERED < columns.codes_8.shape[1]:
+        for i in range(n):
+            search.node_codes[i] = columns.by_row_8[rows.row[start + i], j]
+    else:
+        for i in range(n):
+            search.node_codes[i] = columns.codes_8[j, rows.row[start + i]]
+
+
+@inner
+def _code_range(
+    search: Search, n: cython.Py_ssize_t, missing: cython.longlong, may_miss: cython.bint
+) -> tuple[cython.longlong, cython.longlong, cython.longlong]:
+    """The smallest and the largest known code, and how many are missing; the smallest exceeds the largest if all."""
+    low: cython.int
+    high: cython.int
+    c: cython.int
+    absent: cython.longlong = 0
+    if may_miss:
+        most = cython.cast(cython.int, missing)  # the code of missing values is above all others
+        low, high = most, -1
+        for i in range(n):
+            c = search.node_codes[i]
+            absent += c == most
+            low = c if c < low else low
+            c = -1 if c == most else c
+            high = c if c > high else high
+    else:
+        low = search.node_codes[0]
+        high = low
         for i in range(1, n):
-            code = node_codes[i]
-            low = code if code < low else low
-            high = code if code > high else high
-        return np.int64(low), np.int64(high), absent
-
-    return read_column
+            c = search.node_codes[i]
+            low = c if c < low else low
+            high = c if c > high else high
+    return (low, high, absent)
 
 
-@inner_kernel
-def _sum_classes(numbers, start, stop, classes, class_weights):
-    """The weight of every class in a node."""
-    weights = numbers[WEIGHTS]
-    targets = numbers[TARGETS]
-    node_classes = class_weights[NODE_CLASSES]
-    for q in range(classes):
-        node_classes[q] = 0.0
-    for i in range(start, stop):
-        node_classes[np.int64(targets[i])] += weights[i]
+@inner
+def _try_random_cut(
+    columns: Columns,
+    rules: Rules,
+    rows: Rows,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+    best: cython.double,
+) -> cython.double:
+    """Draw a cut of a numeric column without missing values, score it without groups and take it if it is better."""
+    cut: cython.longlong
+    threshold: cython.double
+    gain: cython.double
+    weight_left: cython.double
+    total_left: cython.double
+    rows_left: cython.double
+    cut, threshold = random_cut(columns, search, j, low, high)
+    n = tree.nodes[at].stop - tree.nodes[at].start
+    gain, weight_left, total_left, rows_left = random_gain(rules, rows, search, tree, at, n, cut)
+    if gain > gain_to_beat(best):
+        mean_right = (tree.nodes[at].total - total_left) / (tree.nodes[at].weight - weight_left)
+        if is_allowed(rules, tree, at, j, weight_left, rows_left, total_left / weight_left, mean_right):
+            tree.nodes[at].feature = j
+            tree.nodes[at].cut = cut
+            tree.nodes[at].threshold = threshold
+            tree.nodes[at].category_row = -1
+            tree.nodes[at].missing_left = weight_left > 0.5 * tree.nodes[at].weight
+            return gain
+    return best
 
 
-@inner_kernel
-def _record_set(random, missing, group_integers, bits, groups, at, missing_left):
+@inner
+def _try_column(
+    columns: Columns,
+    rules: Rules,
+    rows: Rows,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    set_row: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+    absent: cython.longlong,
+    best: cython.double,
+) -> cython.double:
+    """Group the rows of a node, score the cuts and take the best if it is better than what was found before."""
+    gain: cython.double
+    position: cython.Py_ssize_t
+    missing_left: cython.bint
+    groups: cython.Py_ssize_t
+    drawn_cut: cython.longlong = -1
+    threshold: cython.double = INFINITE
+    highest = high
+    n = tree.nodes[at].stop - tree.nodes[at].start
+    categorical: cython.bint = columns.flags[CATEGORICAL, j] != 0
+    if rules.random and categorical:
+        low, high = draw_sides_of_categories(search, n, columns.missing)
+        absent = 0
+        if low == high:
+            return best  # all categories were sent to one side
+    elif rules.random:
+        drawn_cut, threshold = draw_sides(columns, search, j, n, low, high)
+        if low < high:
+            low, high = 0, 1
+    groups = _group(columns, rules, rows, search, tree, at, low, high, absent)
+    gain, position, missing_left = _best_cut(
+        rules, rows, search, tree, at, j, groups, absent, categorical and not rules.random, best
+    )
+    if gain > best:
+        tree.nodes[at].feature = j
+        tree.nodes[at].missing_left = missing_left
+        tree.nodes[at].category_row = -1
+        if categorical:
+            tree.nodes[at].category_row = 0
+            tree.nodes[at].threshold = 0.0
+            tree.nodes[at].missing_left = _record_set(
+                columns, rules, search, tree, set_row, groups, position, missing_left
+            )
+        elif rules.random:  # the groups are left, right and missing: the second cut parts off the missing
+            tree.nodes[at].cut = highest if position == 1 else drawn_cut
+            tree.nodes[at].threshold = INFINITE if position == 1 else threshold
+        else:
+            _record_threshold(columns, search, tree, at, j, position)
+        return gain
+    return best
+
+
+@inner
+def _group(
+    columns: Columns,
+    rules: Rules,
+    rows: Rows,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    low: cython.longlong,
+    high: cython.longlong,
+    absent: cython.longlong,
+) -> cython.Py_ssize_t:
+    """Sum the groups of a node by what the criterion needs; how many there are."""
+    start = tree.nodes[at].start
+    n = tree.nodes[at].stop - start
+    if has_channels(rules):
+        return group_vectors(rules, rows, search, start, n, low, high, absent, columns.missing)
+    if rules.mode == GINI or rules.mode == ENTROPY:
+        return group_by_class(rows, search, start, n, low, high, absent, columns.missing, rules.classes, rules.random)
+    if rules.mode == PACKED_GINI:
+        return group_packed(rows, search, start, n, low, high, absent, columns.missing, _counts_rows(rules))
+    return group_sums(rows, search, start, n, low, high, absent, columns.missing, _counts_rows(rules))
+
+
+@inner
+def _counts_rows(rules: Rules) -> cython.bint:
+    """Whether the rows of sums are needed, which weights do not tell."""
+    return rules.mode == ABSOLUTE_ERROR or (rules.min_leaf > 1 and not rules.weight_is_count)
+
+
+@inner
+def _best_cut(
+    rules: Rules,
+    rows: Rows,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    groups: cython.Py_ssize_t,
+    absent: cython.longlong,
+    ordered: cython.bint,
+    best: cython.double,
+) -> tuple[cython.double, cython.Py_ssize_t, cython.bint]:
+    if has_channels(rules):
+        return best_vector_cut(rules, search, tree, at, j, groups, absent, ordered, best)
+    if rules.mode == GINI or rules.mode == ENTROPY:
+        return best_class_cut(rules, search, tree, at, j, groups, absent, ordered, best)
+    if rules.mode == ABSOLUTE_ERROR:
+        return best_absolute_cut(rules, rows, search, tree, at, j, groups, absent, ordered, best)
+    return best_sum_cut(rules, search, tree, at, j, groups, absent, ordered, _counts_rows(rules), best)
+
+
+@inner
+def _record_threshold(
+    columns: Columns,
+    search: Search,
+    tree: Tree,
+    at: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    position: cython.Py_ssize_t,
+) -> cython.void:
+    """Cut after the group at ``position``, halfway to the next one that occurs."""
+    last = search.group_codes[position]
+    following = search.group_codes[position + 1]
+    tree.nodes[at].cut = last
+    tree.nodes[at].threshold = INFINITE
+    if following != columns.missing:
+        first = columns.offsets[j]
+        tree.nodes[at].threshold = midpoint(columns.ranges[1, first + last], columns.ranges[0, first + following])
+
+
+@inner
+def _record_set(
+    columns: Columns,
+    rules: Rules,
+    search: Search,
+    tree: Tree,
+    set_row: cython.Py_ssize_t,
+    groups: cython.Py_ssize_t,
+    position: cython.Py_ssize_t,
+    missing_left: cython.bint,
+) -> cython.bint:
     """Categories on the left as bits; those without rows in the node go where missing values go, which is returned."""
-    group_codes = group_integers[GROUP_CODES]
-    split_order = group_integers[SPLIT_ORDER]
     for byte in range(32):
-        bits[byte] = 0
-    if random:
+        tree.sets[set_row, byte] = 0
+    if rules.random:
         for c in range(256):
-            if split_order[c] == 0:
-                bits[c >> 3] |= np.uint8(1 << (c & 7))
-        return split_order[255] == 0
+            if search.split_order[c] == 0:
+                tree.sets[set_row, c >> 3] |= 1 << (c & 7)
+        return search.split_order[255] == 0
     for b in range(groups):
-        if group_codes[split_order[b]] == missing:
-            missing_left = b <= at
+        if search.group_codes[search.split_order[b]] == columns.missing:
+            missing_left = b <= position
     if missing_left:
         for byte in range(32):
-            bits[byte] = 255
+            tree.sets[set_row, byte] = 255
     for b in range(groups):
-        c = group_codes[split_order[b]]
-        if c != missing:
-            bit = np.uint8(1 << (c & 7))
-            bits[c >> 3] = bits[c >> 3] | bit if b <= at else bits[c >> 3] & ~bit
+        code = search.group_codes[search.split_order[b]]
+        if code != columns.missing:
+            if b <= position:
+                tree.sets[set_row, code >> 3] |= 1 << (code & 7)
+            else:
+                tree.sets[set_row, code >> 3] &= 255 - (1 << (code & 7))
     return missing_left

@@ -4,39 +4,31 @@ All ways reach the same leaves, and values are added tree by tree, so the bits d
 rows or the number of threads.
 
 ==========  ==========================================================================================================
-by levels   NumPy, all rows one level at a time: before anything is compiled
-by one      compiled, row by row, the arrays of a tree as they are: few rows
-by keys     compiled, one comparison of integers per step (:mod:`margin.trees.cart.keyed_trees`): many rows
-by floats   compiled, the table as it is: many rows, but few trees for so many columns; or many categories
+by one      row by row, the arrays of a tree as they are: few rows
+by keys     one comparison of integers per step (:mod:`margin.trees.cart.keyed_trees`): many rows
+by floats   the table as it is: many rows, but few trees for so many columns; or many categories
 ==========  ==========================================================================================================
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from margin.core.compiling_ahead import FirstWork
 from margin.core.parallel import parallel_map
 from margin.core.threads import threads_for
 from margin.trees.cart.keyed_trees import KeyedTrees, keyed_trees, walk_rows
-from margin.trees.cart.structure import TreeArrays, goes_left, parents
+from margin.trees.cart.structure import TreeArrays, parents
 
 __all__ = ["apply", "apply_all", "decision_path", "packed", "predict", "sum_values"]
-
-# Fewer rows are walked by NumPy unless there is compiled code already: making it takes a second, which pays only after
-# so many walks down a tree.
-COMPILED_ROWS = 4096
-FIRST_WALKS = FirstWork(3000)
 
 BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
 # What a walk of many rows costs before it begins, and what it then saves, in nodes that are packed in the same time.
 NODES_PER_TABLE, NODES_PER_TREE, NODES_PER_WALK = 4500, 250, 8
 COLUMNS_PER_STEP = 1.5  # of a row that are made keys in the time that keys save at a node
+COLUMNS_PER_LINE = 8  # that one access to memory brings; a step asks for one
 CHUNK = 2048  # rows that a thread takes at a time
 WORK_PER_WALK = 200.0  # basic operations per row and tree
 
@@ -68,9 +60,10 @@ def apply(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
 def apply_all(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches in every tree, int32 (n, trees)."""
     way = _way_for(trees, X)
-    if way in ("levels", "walk_few"):
-        return np.column_stack([_apply_one(tree, X, way) for tree in trees])
-    leaves, X = np.empty((len(X), len(trees)), dtype=np.int32), np.ascontiguousarray(X)
+    X = np.ascontiguousarray(X)
+    if way == "walk_few":
+        return np.column_stack([_apply_one(tree, X) for tree in trees])
+    leaves = np.empty((len(X), len(trees)), dtype=np.int32)
     keyed = keyed_trees(trees, X) if way == "walk_keyed" else None
     nodes = packed(trees) if keyed is None else ()
 
@@ -93,11 +86,11 @@ def sum_values(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The sum over trees of what they predict for every row, (n, outputs)."""
     total = np.zeros((len(X), trees[0]["value"].shape[1]))
     way = _way_for(trees, X)
-    if way in ("levels", "walk_few"):
-        for tree in trees:
-            total += tree["value"][_apply_one(tree, X, way)]
-        return total
     X = np.ascontiguousarray(X)
+    if way == "walk_few":
+        for tree in trees:
+            total += tree["value"][_apply_one(tree, X)]
+        return total
     keyed = keyed_trees(trees, X) if way == "walk_keyed" else None
     add_chunk = _adding_floats(trees, X, total) if keyed is None else _adding_keyed(trees, keyed, X, total)
     _in_chunks(add_chunk, len(X), WORK_PER_WALK * len(X) * len(trees))
@@ -124,58 +117,36 @@ def _adding_floats(trees: Sequence[TreeArrays], X: np.ndarray, total: np.ndarray
 
 
 def _walk_floats(X: np.ndarray, nodes: tuple[np.ndarray, ...], leaves: np.ndarray) -> None:
-    from margin.trees.cart.walking_kernels import walk
+    from margin.compiled.cart import walk
 
-    compiled: Any = walk
-    compiled(X, *nodes, leaves, np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64))
+    reads_ahead = X.shape[1] <= COLUMNS_PER_LINE * leaves.shape[1] * np.log2(len(nodes[1]) / 2 / leaves.shape[1])
+    walk(X, *nodes, leaves, np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64), reads_ahead)
 
 
 def _way_for(trees: Sequence[TreeArrays], X: np.ndarray) -> str:
-    """The way to take, by the name of its kernel: "walk_keyed", "walk" (by floats), "walk_few" (by one); or "levels".
-
-    Compiled code is used if it is there, or there are many rows, or NumPy has walked for long enough.
-    """
+    """The way to take, by the name of its kernel: "walk_keyed", "walk" (by floats) or "walk_few" (by one)."""
     nodes = sum(len(tree["feature"]) for tree in trees)
     steps = len(trees) * np.log2(nodes / len(trees))
     way = "walk_keyed" if X.shape[1] <= COLUMNS_PER_STEP * steps else "walk"
     if len(trees) * (NODES_PER_TREE + NODES_PER_WALK * len(X)) < NODES_PER_TABLE + nodes:
-        way = "walk_few"
-    if len(X) < COMPILED_ROWS and FIRST_WALKS.takes(len(trees), *_kernels_of(way)):
-        return "levels"
+        return "walk_few"
     return way
 
 
-def _kernels_of(way: str) -> tuple[Any, ...]:
-    """What is compiled for it; nothing while Numba has not been imported, which alone takes longer than a walk."""
-    if "numba" not in sys.modules:
-        return ()
-    from margin.trees.cart import keyed_kernels, walking_kernels
+def _apply_one(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
+    from margin.compiled.cart import walk_few
 
-    if way == "walk_keyed":
-        return keyed_kernels.pack_nodes, keyed_kernels.walk_keyed
-    return (getattr(walking_kernels, way),)
-
-
-def _apply_one(tree: TreeArrays, X: np.ndarray, way: str) -> np.ndarray:
-    if way == "levels":
-        return _apply_by_levels(tree, X)
-    from margin.trees.cart.walking_kernels import walk_few
-
-    names = ("feature", "threshold", "left", "missing_left", "category_row", "category_set")
     leaves = np.empty(len(X), dtype=np.int32)
-    compiled: Any = walk_few
-    compiled(np.ascontiguousarray(X), *(tree[name] for name in names), leaves)
-    return leaves
-
-
-def _apply_by_levels(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
-    leaves = np.zeros(len(X), dtype=np.int32)
-    rows = np.flatnonzero(tree["feature"][leaves] >= 0)
-    while len(rows):
-        node = leaves[rows]
-        left = goes_left(tree, node, X[rows])
-        leaves[rows] = np.where(left, tree["left"][node], tree["right"][node])
-        rows = rows[tree["feature"][leaves[rows]] >= 0]
+    walk_few(
+        X,
+        tree["feature"],
+        tree["threshold"],
+        tree["left"],
+        tree["missing_left"],
+        tree["category_row"],
+        tree["category_set"],
+        leaves,
+    )
     return leaves
 
 

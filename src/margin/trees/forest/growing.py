@@ -70,10 +70,10 @@ class ForestGrowth:
             first = numbers[place * batch]
             last = min(first + batch, numbers.stop)
             counts, states = self._draw(first, last)
-            wanted, weights = numbers.stop - first, counts * data.weight
+            weights = counts * data.weight
             if model.balances_samples:
                 weights *= balancing_factors(data.target, weights)
-            return grow_trees(codes, data.target, weights, rules, states, wanted=wanted), counts
+            return grow_trees(codes, data.target, weights, rules, states), counts
 
         for grown, counts in map_in_order(make, 0, -(-len(numbers) // batch), threads):
             yield from self._added(grown, counts)
