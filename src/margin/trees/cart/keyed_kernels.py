@@ -85,8 +85,8 @@ def pack_nodes(
     """
     used: cython.int = 1
     slot: cython.int
-    asks_set: cython.bint
-    missing_right: cython.bint
+    asks_set: cython.Py_ssize_t
+    missing_right: cython.Py_ssize_t
     for tree in range(start.shape[0] - 1):
         root = start[tree]
         for i in range(root, start[tree + 1]):
@@ -95,20 +95,20 @@ def pack_nodes(
                 nodes[2 * i] = i
                 nodes[2 * i + 1] = 2 * i
                 continue
-            asks_set = category_row[i] >= 0
-            if asks_set:
+            asks_set = 1 if category_row[i] >= 0 else 0
+            if asks_set == 1:
                 inside = cython.cast(cython.longlong, sets[set_start[tree] + category_row[i], 0] & FITTING)
                 nodes[2 * i] = FITTING - inside
             else:
                 nodes[2 * i] = _order_key(threshold_bits[i])
-            missing_right = may_miss[column] and not missing_left[i]
+            missing_right = 1 if may_miss[column] and not missing_left[i] else 0
             slot = slot_of[column, asks_set, missing_right]
             if slot == 0:
                 slot = used
                 slot_of[column, asks_set, missing_right] = slot
                 slots[slot, 0] = column
                 slots[slot, 1] = asks_set
-                slots[slot, 2] = GREATEST if missing_right else -GREATEST - 1
+                slots[slot, 2] = GREATEST if missing_right == 1 else -GREATEST - 1
                 used += 1
             nodes[2 * i + 1] = 2 * (root + left[i]) | cython.cast(cython.longlong, slot) << SLOT
     return used
