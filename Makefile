@@ -77,21 +77,24 @@ $(VENV)/bin/python:
 # What kernels are compiled of; an edit compiles one module again. Without isolation the compiler is the one that is pinned.
 KERNELS := setup.py $(shell find src -name '*_kernels.py' -o -name 'kernel_types.py' -o -name 'kernel_source.py' -o -name '*.pxd')
 COMPILE = $(BIN)/python setup.py --quiet build_ext --inplace
+# An extra by its requirements alone: the package itself is installed, and installing it again would compile it again.
+EXTRA = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")' \
+	> $(VENV)/$(1).txt && $(PIP) -r $(VENV)/$(1).txt
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) 'setuptools>=77' 'cython>=3.1' 'scipy>=1.14'
 	@echo "compiling the kernels, once"
 	$(PIP) --no-build-isolation -e .
-	touch $@
+	touch $@ $(VENV)/.kernels
 
 $(VENV)/.kernels: $(VENV)/.base $(KERNELS)
 	$(COMPILE)
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.kernels
-	$(PIP) --no-build-isolation -e '.[dev]'
+	$(call EXTRA,dev)
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.kernels
-	$(PIP) --no-build-isolation -e '.[bench]'
+	$(call EXTRA,bench)
 	touch $@

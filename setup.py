@@ -47,6 +47,10 @@ BUNDLES = {
         *("margin.kernels.dual_descent_kernels", "margin.kernels.l1_squared_hinge_kernels"),
         *("margin.kernels.crammer_singer_kernels", "margin.kernels.gaussian_process.radial_kernels"),
     ],
+    "text": [
+        *("margin.text.bpe_kernels", "margin.text.piece_kernels", "margin.text.topic_kernels"),
+        *("margin.text.chain_kernels", "margin.text.word2vec_kernels", "margin.text.glove_kernels"),
+    ],
     "transport": ["margin.foundations.transport.network_simplex_kernels"],
     "trees": ["margin.trees.binning_kernels", "margin.trees.shap_kernels"],
     "vision": ["margin.vision.detection.segment_kernels", "margin.vision.detection.suppression_kernels"],
@@ -54,7 +58,7 @@ BUNDLES = {
 #: Bundles that gain more than a tenth from wider vectors, to the same bits, and the levels of x86-64 for which they are
 #: compiled once more; the best is chosen at import.
 WIDE: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("boosting", "cluster", "neighbors", "reduction", "svm"), ("v3", "v4")),
+    **dict.fromkeys(("boosting", "cluster", "neighbors", "reduction", "svm", "text"), ("v3", "v4")),
     "cart": ("v3",),
     "graphical": ("v3",),
 }

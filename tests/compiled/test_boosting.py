@@ -46,7 +46,8 @@ def apply(model, X):
 def same(monkeypatch, model, X, y, weight=None):
     compiled = outcome(model, X, y, weight)
     monkeypatch.setitem(sys.modules, NAME, boosting_as_written())
-    written = outcome(model, X, y, weight)
+    with np.errstate(all="ignore"):  # a gain that is not allowed may be 0 / 0
+        written = outcome(model, X, y, weight)
     assert len(compiled["start"]) > 8
     for name, found in compiled.items():
         assert found == written[name], name

@@ -60,7 +60,7 @@ def test_tree(n, d, k):
         powers, index = np.full((9, k), np.finfo(float).max), np.full((9, k), n)
         memory = np.empty(256), np.empty(256, np.int64), np.empty(8), np.empty(tree.tiles.shape[2])
         nodes = kernels.Nodes(tree.boxes, tree.children, tree.tiles, tree.numbers)
-        kernels.search(queries, np.arange(9)[::-1].copy(), nodes, kernels.Found(powers, index, *memory))
+        kernels.search(queries, np.arange(9)[::-1].copy(), nodes, kernels.NearestSoFar(powers, index, *memory))
         return order, powers, index
 
     outcomes(run, tile_tree_kernels)

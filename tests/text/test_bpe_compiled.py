@@ -56,33 +56,45 @@ def test_merges_are_those_of_the_python_twin(seed, min_frequency):
     assert len(expected) > 50
 
 
+def piece_by_piece(tokenizer, pieces):
+    return [t for piece in pieces for t in merge_symbols([tokenizer._byte_ids[b] for b in piece], tokenizer._ranks)]
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_tokens_are_those_of_the_python_twin(seed, monkeypatch):
+def test_tokens_are_those_of_the_python_functions(seed, monkeypatch):
     text = drawn(seed, 600)
     tokenizer = BytePairTokenizer.train([text, drawn(seed + 10)], 400)
-    encoder = CompiledEncoder(tokenizer._byte_ids, tokenizer._ranks)
-    expected = tokenizer.encode(text)
-    assert encoder.encode(text) == expected
+    counts = Counter(piece.encode() for part in (text, drawn(seed + 10)) for piece in split_pieces(part))
+    assert [(left, right) for left, right, _ in tokenizer._merges] == learn_merges(counts, 144)
+    expected = piece_by_piece(tokenizer, [piece.encode() for piece in split_pieces(text)])
+    assert tokenizer.encode(text) == expected
     assert tokenizer.decode(expected) == text
+    encoder = CompiledEncoder(tokenizer._byte_ids, tokenizer._ranks)
     monkeypatch.setattr(bpe_compiled, "CHUNK", 50)  # many parts, and yet the same pieces
     assert encoder.encode(text) == expected
-    monkeypatch.setattr(bpe, "LARGE", 1)
+    monkeypatch.setattr(bpe, "LARGE", 10**9)  # as short texts are encoded, by remembered pieces
     assert tokenizer.encode(text) == expected
-    assert BytePairTokenizer.train([text, drawn(seed + 10)], 400).merges == tokenizer.merges
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_bytes_that_are_no_text(seed):
     rng = np.random.default_rng(seed)
     tokenizer = BytePairTokenizer.train([drawn(seed)], 300)
-    encoder = CompiledEncoder(tokenizer._byte_ids, tokenizer._ranks)
     cut = drawn(seed + 5).encode()
     mixed = b"".join(
         rng.bytes(3) + cut[i : i + 9] + bytes([0xED, 0xA0, 0x80, 0xC0, 0x80, 0xF4, 0x90, 0x80, 0x80, 0xE2, 0x82])
         for i in range(0, 900, 9)
     )
     for data in (mixed, rng.bytes(2000), bytes(range(256)) * 4):
-        assert encoder.encode(data) == tokenizer.encode_bytes(data)
+        pieces = split_pieces(data.decode(errors="surrogateescape"))
+        expected = piece_by_piece(tokenizer, [piece.encode(errors="surrogateescape") for piece in pieces])
+        assert tokenizer.encode_bytes(data) == expected
+
+
+def test_nothing_to_learn_from():
+    assert learn_merges_compiled({}, 5) == learn_merges_compiled({b"": 2}, 5) == []
+    assert learn_merges_compiled({b"": 2, b"aab": 1, b"a": 3}, 5) == learn_merges({b"": 2, b"aab": 1, b"a": 3}, 5)
+    assert BytePairTokenizer.train([], 300).encode("a b") == [97, 32, 98]
 
 
 def test_words_longer_than_the_kernel_takes():

@@ -7,9 +7,9 @@ import pytest
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation as TheirLDA
 
+from margin.compiled.text import digamma
 from margin.text import topics as topic_functions
 from margin.text.lda import LatentDirichletAllocation
-from margin.text.topic_kernels import digamma
 from margin.text.topics import collapsed_log_likelihood, document_posterior, draw_documents, gibbs_sweep, topic_bound
 
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from margin.compiled.text import alias_table, draw, glove_pass, output_step, uniform
 from margin.text.glove import GloVe, co_occurrences, glove_loss
-from margin.text.glove_kernels import glove_pass
 from margin.text.word2vec import Word2Vec, keep_probability
-from margin.text.word2vec_kernels import alias_table, draw, output_step, uniform
 from margin.text.word_vectors import analogy, hierarchical_softmax, huffman, negative_sampling_loss
 
 
@@ -38,10 +37,10 @@ def test_the_compiled_step_is_a_gradient_step():
     v, outputs = rng.normal(size=6).astype(np.float32), rng.normal(size=(5, 6)).astype(np.float32)
     rows, labels = np.array([2, 0, 4]), np.array([1, 0, 0])
     loss, to_v, to_u, to_negatives = negative_sampling_loss(v, outputs[2], outputs[[0, 4]])
-    stepped, gradient = outputs.copy(), np.zeros(6, dtype=np.float32)
-    got = output_step(v, stepped, rows, labels, 3, 0.1, gradient)
+    stepped, gradient = outputs.copy(), np.zeros((1, 6), dtype=np.float32)
+    got = output_step(v[None], 0, stepped, rows, labels, 3, 0.1, gradient)
     assert got == pytest.approx(loss, rel=1e-5)
-    np.testing.assert_allclose(gradient, to_v, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(gradient[0], to_v, rtol=1e-4, atol=1e-5)
     expected = outputs.copy()
     expected[2] -= 0.1 * to_u
     expected[[0, 4]] -= 0.1 * to_negatives
@@ -163,7 +162,7 @@ def test_bad_texts_are_named(X):
 def test_alias_tables_hold_the_distribution():
     weights = np.array([5.0, 0.0, 1.0, 3.0, 11.0, 0.5])
     chance, other = np.empty(6), np.empty(6, dtype=np.int64)
-    alias_table(weights, chance, other)
+    alias_table(weights, chance, other, np.empty((2, 6), dtype=np.int64))
     expected = weights / weights.sum()
     held = chance / 6
     np.add.at(held, other, (1 - chance) / 6)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any
 
 from margin.text.bpe_compiled import CompiledEncoder, count_pieces, learn_merges_compiled
 from margin.text.bpe_file import parsed, written
-from margin.text.bpe_merging import learn_merges, merge_symbols
+from margin.text.bpe_merging import merge_symbols
 from margin.text.pieces import split_pieces
 
 __all__ = ["BytePairTokenizer"]
 
 MOST_PIECES = 2**17  # pieces whose tokens are remembered; most text is made of fewer different ones
-LARGE = 2**16  # characters from which on compiled kernels do the work
+LARGE = 2**8  # characters from which on kernels are faster than looking remembered pieces up
 
 
 class BytePairTokenizer:
@@ -89,7 +88,7 @@ class BytePairTokenizer:
         for text in [texts] if isinstance(texts, str) else texts:
             _check_text(text)
             parts += pattern.split(text) if pattern else [text]
-        merges = _learned(parts, n_merges, min_frequency)
+        merges = learn_merges_compiled(count_pieces(parts), n_merges, min_frequency=min_frequency)
         tokens = [bytes([i]) for i in range(256)]
         for left, right in merges:
             tokens.append(tokens[left] + tokens[right])
@@ -186,16 +185,6 @@ class BytePairTokenizer:
                 known[piece] = tokens
             ids += tokens
         return ids
-
-
-def _learned(parts: Sequence[str], n_merges: int, min_frequency: int) -> list[tuple[int, int]]:
-    if sum(map(len, parts)) >= LARGE:
-        return learn_merges_compiled(count_pieces(parts), n_merges, min_frequency=min_frequency)
-    counts: Counter[str] = Counter()
-    for part in parts:
-        counts.update(split_pieces(part))
-    words = {piece.encode(): count for piece, count in counts.items()}
-    return learn_merges(words, n_merges, min_frequency=min_frequency)
 
 
 def _check_text(text: Any) -> None:

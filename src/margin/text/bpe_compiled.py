@@ -1,24 +1,19 @@
-"""Byte pairs on large texts: cutting, counting, learning and encoding by compiled kernels, to the same tokens.
+"""Byte pairs by compiled kernels: cutting, counting, learning and encoding.
 
-The functions of :mod:`margin.text.pieces` and :mod:`margin.text.bpe_merging` say what is computed, and do it for small
-texts, where nothing needs to be compiled.
+The functions of :mod:`margin.text.pieces` and :mod:`margin.text.bpe_merging` say what is computed.
 """
 
 from __future__ import annotations
 
-import re
-import sys
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from margin.text import bpe_kernels, piece_kernels
 from margin.text.bpe_merging import Pair, merge_symbols
-from margin.text.pieces import WHITE
+from margin.text.bpe_numbers import FIRST_SLOTS
+from margin.text.pieces import character_classes
 
 __all__ = ["CompiledEncoder", "count_pieces", "learn_merges_compiled"]
 
@@ -34,23 +29,20 @@ class Pieces(NamedTuple):
     ends: np.ndarray
 
 
-@cache
-def _classes(ascii_only: bool) -> np.ndarray:
-    """The class of every character by its code point."""
-    kinds = {"L": piece_kernels.LETTER, "N": piece_kernels.NUMBER}
-    size = 128 if ascii_only else sys.maxunicode + 1
-    classes = np.array([kinds.get(unicodedata.category(chr(code))[0], 0) for code in range(size)], dtype=np.uint8)
-    white = re.findall(f"[{WHITE}]", "".join(map(chr, range(min(size, 0x3001)))))
-    classes[[ord(character) for character in white]] = piece_kernels.WHITE
-    return classes
+def _hash_table(most: int) -> np.ndarray:
+    """Room for a table of ``most`` entries; kernels use as little of it as they need."""
+    return np.empty(max(4 * most, FIRST_SLOTS), dtype=np.int32)
 
 
 def _cut(data: bytes, offsets: np.ndarray, ascii_only: bool) -> Pieces:
+    from margin.compiled.text import number_pieces
+
     array = np.frombuffer(data, dtype=np.uint8)
     numbers = np.empty(len(array), dtype=np.int32)
     starts, ends = np.empty(len(array), dtype=np.int64), np.empty(len(array), dtype=np.int64)
     codes = np.empty(len(array), dtype=np.uint64)
-    n, m = piece_kernels.number_pieces(array, offsets, _classes(ascii_only), numbers, starts, ends, codes)
+    classes, table = character_classes(ascii_only), _hash_table(len(array))
+    n, m = number_pieces(array, offsets, classes, numbers, starts, ends, codes, table)
     return Pieces(array, numbers[:n], starts[:m], ends[:m])
 
 
@@ -85,20 +77,21 @@ def _groups(texts: Iterable[str]) -> Iterator[list[str]]:
 
 def learn_merges_compiled(words: Mapping[bytes, int], n_merges: int, *, min_frequency: int = 1) -> list[Pair]:
     """:func:`margin.text.bpe_merging.learn_merges`, compiled."""
+    from margin.compiled.text import PairCounts, learn_pairs
+
     lengths = np.array([len(word) for word in words], dtype=np.int64)
     symbols = np.frombuffer(b"".join(words), dtype=np.uint8).astype(np.int32)
     n = len(symbols)
     ends = np.cumsum(lengths)
     after, before = np.arange(1, n + 1), np.arange(-1, n - 1)
-    after[ends - 1] = -1
-    before[ends - lengths] = -1
+    after[ends[lengths > 0] - 1] = -1
+    before[(ends - lengths)[lengths > 0]] = -1
     most = 3 * n  # pairs, and occurrences of pairs: every merge makes at most two more of them and one symbol less
-    merges = np.empty((n_merges, 2), dtype=np.int64)
-    done = bpe_kernels.learn_pairs(
-        symbols, before, after, np.repeat(np.array(list(words.values()), dtype=np.int64), lengths),
-        np.empty(most, dtype=np.int64), np.zeros(most, dtype=np.int64), np.full((most, 2), -1, dtype=np.int32),
-        np.empty((most, 2), dtype=np.int32), np.empty((most, 2), dtype=np.int64), merges, max(min_frequency, 1),
-    )  # fmt: skip
+    table, chains = _hash_table(most), np.full((most, 2), -1, dtype=np.int32)
+    links, heap = np.empty((most, 2), dtype=np.int32), np.empty((most, 2), dtype=np.int64)
+    pairs = PairCounts(table, np.empty(most, dtype=np.int64), np.zeros(most, dtype=np.int64), chains, links, heap)
+    merges, weights = np.empty((n_merges, 2), dtype=np.int64), np.array(list(words.values()), dtype=np.int64)
+    done = learn_pairs(symbols, before, after, np.repeat(weights, lengths), pairs, merges, max(min_frequency, 1))
     return [(left, right) for left, right in merges[:done].tolist()]
 
 
@@ -106,13 +99,15 @@ class CompiledEncoder:
     """Merges as tables for the kernels."""
 
     def __init__(self, byte_ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]):
+        from margin.compiled.text import number_pairs
+
         self.ranks, self.byte_list = ranks, byte_ids
         self.byte_ids = np.array(byte_ids, dtype=np.int32)
-        self.table = np.full(16, -1, dtype=np.int32)
-        self.keys, self.made = np.empty(len(ranks), dtype=np.int64), np.empty(len(ranks), dtype=np.int32)
-        for (left, right), (rank, new) in ranks.items():  # in the order of their ranks
-            self.made[rank] = new
-            self.table = bpe_kernels.add_pair(self.table, self.keys, rank, left, right)
+        self.keys, self.made = np.full(len(ranks), -1, dtype=np.int64), np.empty(len(ranks), dtype=np.int32)
+        for (left, right), (rank, new) in ranks.items():
+            self.keys[rank], self.made[rank] = left << 32 | right, new
+        self.table = np.empty(2 ** (2 * len(ranks) + 1).bit_length(), dtype=np.int32)
+        number_pairs(self.table, len(self.table), self.keys, len(ranks))
 
     def encode(self, text: str | bytes) -> list[int]:
         """The tokens of a whole text."""
@@ -129,11 +124,13 @@ class CompiledEncoder:
         return ids
 
     def _encoded(self, data: bytes, ascii_only: bool) -> list[int]:
+        from margin.compiled.text import encode_words, spread
+
         pieces = _cut(data, np.array([0, len(data)], dtype=np.int64), ascii_only)
         total = int((pieces.ends - pieces.starts).sum())
         symbols = np.empty(total, dtype=np.int32)
         first, last = np.empty(len(pieces.starts), dtype=np.int64), np.empty(len(pieces.starts), dtype=np.int64)
-        used = bpe_kernels.encode_words(
+        used = encode_words(
             *(pieces.data, pieces.starts, pieces.ends, self.byte_ids, self.table, self.keys, self.made),
             *(symbols, first, last),
         )
@@ -144,7 +141,7 @@ class CompiledEncoder:
             first[w], last[w] = used, used + len(tokens)
             used += len(tokens)
         out = np.empty(len(data), dtype=np.int32)  # there are no more tokens than bytes
-        n = bpe_kernels.spread(pieces.numbers, symbols, first, last, out)
+        n = spread(pieces.numbers, symbols, first, last, out)
         return out[:n].tolist()
 
 

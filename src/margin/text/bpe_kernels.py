@@ -1,4 +1,4 @@
-"""Byte-pair merges compiled by Numba; twins of :mod:`margin.text.bpe_merging`.
+"""Byte-pair merges: what :mod:`margin.text.bpe_merging` does, on arrays.
 
 Words lie one after another in ``symbols`` and are lists linked by ``before`` and ``after`` (-1 at their ends). Pairs
 are numbered as they are met; a hash table with open addressing finds their numbers. Each pair has its count and a chain
@@ -7,215 +7,338 @@ of the positions where it was seen, and a heap of (count, pair) is corrected whe
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import njit
+from margin.core.kernel_source import (
+    ConstBytes,
+    ConstIntegers,
+    ConstIntegers32,
+    IntegerMatrix,
+    IntegerMatrix32,
+    Integers,
+    Integers32,
+    inner,
+    kernel,
+)
+from margin.text.bpe_numbers import FIRST_SLOTS
 
-__all__ = ["LONG", "add_pair", "encode_words", "find_pair", "learn_pairs", "spread"]
+__all__ = ["PairCounts", "encode_words", "learn_pairs", "number_pairs", "spread"]
 
-OPTIONS = {"nogil": True}
 LONG = 64
+PAIR_FACTOR = 0x9E3779B97F4A7C15
+PAIR_BITS = 0xFFFFFFFFFFFFFFFF
+LOWER_HALF = 0xFFFFFFFF
+NO_RANK = 0x7FFFFFFF
 
 
-@njit(cache=True, **OPTIONS)
-def find_pair(table, keys, left, right):
-    """The slot of a pair in ``table``, which holds its number, or -1 where it is not there yet."""
-    key = (np.int64(left) << 32) | np.int64(right)
-    mask = np.int64(len(table) - 1)
-    code = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    slot = np.int64(code >> np.uint64(32)) & mask
+@inner
+def _key(left: cython.longlong, right: cython.longlong) -> cython.longlong:
+    return (cython.cast(cython.longlong, left) << 32) | cython.cast(cython.longlong, right)
+
+
+@inner
+def _find(
+    table: ConstIntegers32, mask: cython.Py_ssize_t, keys: ConstIntegers, key: cython.longlong
+) -> cython.Py_ssize_t:
+    """The slot of a pair among the first ``mask`` + 1, which holds its number, or -1 where it is not there yet."""
+    code: cython.ulonglong = (cython.cast(cython.ulonglong, key) * PAIR_FACTOR) & PAIR_BITS
+    slot: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, code >> 32) & mask
     while table[slot] >= 0 and keys[table[slot]] != key:
         slot = (slot + 1) & mask
     return slot
 
 
-@njit(cache=True, **OPTIONS)
-def add_pair(table, keys, n, left, right):
-    """The table with pair number ``n``, twice as large where it would be more than half full."""
-    if 2 * n >= len(table):
-        larger = np.full(2 * len(table), -1, dtype=np.int32)
-        for number in range(n):
-            larger[find_pair(larger, keys, keys[number] >> 32, keys[number] & 0xFFFFFFFF)] = number
-        table = larger
-    keys[n] = (np.int64(left) << 32) | np.int64(right)
-    table[find_pair(table, keys, left, right)] = n
-    return table
+@kernel
+def number_pairs(table: Integers32, size: cython.Py_ssize_t, keys: ConstIntegers, n: cython.Py_ssize_t) -> cython.void:
+    """Put the pairs 0 to n - 1 into the first ``size`` slots of ``table``, a power of two."""
+    for slot in range(size):
+        table[slot] = -1
+    for number in range(n):
+        table[_find(table, size - 1, keys, keys[number])] = number
 
 
-@njit(cache=True, **OPTIONS)
-def precedes(count, key, other_count, other_key):
+@cython.cclass
+class PairCounts:
+    """Pairs of neighbors: where they stand and how often. All arrays have room for every pair that may come up."""
+
+    table: Integers32  # a hash table, of which ``size`` slots are in use; four times as long as the others
+    size: cython.Py_ssize_t
+    n: cython.Py_ssize_t
+    keys: Integers
+    counts: Integers  # zeros at first
+    chains: IntegerMatrix32  # the first and the last link; -1 at first
+    links: IntegerMatrix32  # a position and the next link
+    n_links: cython.Py_ssize_t
+    heap: IntegerMatrix  # count and pair
+    n_waiting: cython.Py_ssize_t
+
+    def __init__(
+        self,
+        table: Integers32,
+        keys: Integers,
+        counts: Integers,
+        chains: IntegerMatrix32,
+        links: IntegerMatrix32,
+        heap: IntegerMatrix,
+    ):
+        self.table = table
+        self.keys = keys
+        self.counts = counts
+        self.chains = chains
+        self.links = links
+        self.heap = heap
+        self.size = FIRST_SLOTS
+        self.n = 0
+        self.n_links = 0
+        self.n_waiting = 0
+
+
+@inner
+def _find_or_add(pairs: PairCounts, key: cython.longlong) -> cython.Py_ssize_t:
+    """The number of a pair."""
+    slot = _find(pairs.table, pairs.size - 1, pairs.keys, key)
+    number: cython.Py_ssize_t = pairs.table[slot]
+    if number < 0:
+        number = pairs.n
+        pairs.keys[number] = key
+        pairs.table[slot] = number
+        pairs.n += 1
+        if 2 * pairs.n > pairs.size:
+            pairs.size *= 2
+            number_pairs(pairs.table, pairs.size, pairs.keys, pairs.n)
+    return number
+
+
+@inner
+def _precedes(
+    count: cython.longlong, key: cython.longlong, other_count: cython.longlong, other_key: cython.longlong
+) -> cython.bint:
     """The commoner pair comes first, of equally common ones that with the smaller symbols."""
     return count > other_count or (count == other_count and key < other_key)
 
 
-@njit(cache=True, **OPTIONS)
-def push(heap, size, count, pair, keys):
-    i = size
+@inner
+def _push(pairs: PairCounts, pair: cython.Py_ssize_t) -> cython.void:
+    i: cython.Py_ssize_t = pairs.n_waiting
+    count = pairs.counts[pair]
+    key = pairs.keys[pair]
     while i > 0:
         parent = (i - 1) >> 1
-        if not precedes(count, keys[pair], heap[parent, 0], keys[heap[parent, 1]]):
+        if not _precedes(count, key, pairs.heap[parent, 0], pairs.keys[pairs.heap[parent, 1]]):
             break
-        heap[i, 0], heap[i, 1] = heap[parent, 0], heap[parent, 1]
+        pairs.heap[i, 0] = pairs.heap[parent, 0]
+        pairs.heap[i, 1] = pairs.heap[parent, 1]
         i = parent
-    heap[i, 0], heap[i, 1] = count, pair
-    return size + 1
+    pairs.heap[i, 0] = count
+    pairs.heap[i, 1] = pair
+    pairs.n_waiting += 1
 
 
-@njit(cache=True, **OPTIONS)
-def pop(heap, size, keys):
+@inner
+def _pop(pairs: PairCounts) -> cython.void:
     """Take the first out; the others are in order again."""
-    size -= 1
-    count, pair = heap[size, 0], heap[size, 1]
-    i = 0
+    i: cython.Py_ssize_t = 0
+    child: cython.Py_ssize_t
+    pairs.n_waiting -= 1
+    size = pairs.n_waiting
+    count = pairs.heap[size, 0]
+    pair = pairs.heap[size, 1]
+    key = pairs.keys[pair]
     while True:
         child = 2 * i + 1
         if child >= size:
             break
-        other = child + 1
-        if other < size and precedes(heap[other, 0], keys[heap[other, 1]], heap[child, 0], keys[heap[child, 1]]):
-            child = other
-        if not precedes(heap[child, 0], keys[heap[child, 1]], count, keys[pair]):
+        if child + 1 < size and _precedes(
+            pairs.heap[child + 1, 0],
+            pairs.keys[pairs.heap[child + 1, 1]],
+            pairs.heap[child, 0],
+            pairs.keys[pairs.heap[child, 1]],
+        ):
+            child += 1
+        if not _precedes(pairs.heap[child, 0], pairs.keys[pairs.heap[child, 1]], count, key):
             break
-        heap[i, 0], heap[i, 1] = heap[child, 0], heap[child, 1]
+        pairs.heap[i, 0] = pairs.heap[child, 0]
+        pairs.heap[i, 1] = pairs.heap[child, 1]
         i = child
-    heap[i, 0], heap[i, 1] = count, pair
-    return size
+    pairs.heap[i, 0] = count
+    pairs.heap[i, 1] = pair
 
 
-@njit(cache=True, **OPTIONS)
-def note(pair, position, weight, counts, chains, links, n_links):
-    """One more occurrence of a pair; a chain is its first and last link, a link a position and the next link."""
-    counts[pair] += weight
-    links[n_links, 0], links[n_links, 1] = position, -1
-    if chains[pair, 0] < 0:
-        chains[pair, 0] = n_links
+@inner
+def _note(pairs: PairCounts, key: cython.longlong, position: cython.Py_ssize_t, weight: cython.longlong) -> cython.void:
+    """One more occurrence of a pair."""
+    pair = _find_or_add(pairs, key)
+    link = pairs.n_links
+    pairs.counts[pair] += weight
+    pairs.links[link, 0] = position
+    pairs.links[link, 1] = -1
+    if pairs.chains[pair, 0] < 0:
+        pairs.chains[pair, 0] = link
     else:
-        links[chains[pair, 1], 1] = n_links
-    chains[pair, 1] = n_links
+        pairs.links[pairs.chains[pair, 1], 1] = link
+    pairs.chains[pair, 1] = link
+    pairs.n_links += 1
 
 
-@njit(cache=True, **OPTIONS)
-def learn_pairs(symbols, before, after, weights, keys, counts, chains, links, heap, merges, min_frequency):
+@inner
+def _merge(
+    symbols: Integers32,
+    before: Integers,
+    after: Integers,
+    weights: ConstIntegers,
+    pairs: PairCounts,
+    pair: cython.Py_ssize_t,
+    new: cython.int,
+) -> cython.void:
+    """Make every occurrence of ``pair`` the symbol ``new``, from left to right."""
+    left = pairs.keys[pair] >> 32
+    right = pairs.keys[pair] & LOWER_HALF
+    link: cython.Py_ssize_t = pairs.chains[pair, 0]
+    i: cython.Py_ssize_t
+    while link >= 0:
+        i = pairs.links[link, 0]
+        link = pairs.links[link, 1]
+        j = after[i]
+        if j < 0 or symbols[i] != left or symbols[j] != right:
+            continue  # one of the two was merged with another neighbor
+        weight = weights[i]
+        previous = before[i]
+        following = after[j]
+        mask = pairs.size - 1
+        pairs.counts[pair] -= weight
+        if previous >= 0:
+            lost = pairs.table[_find(pairs.table, mask, pairs.keys, _key(symbols[previous], left))]
+            pairs.counts[lost] -= weight
+        if following >= 0:
+            lost = pairs.table[_find(pairs.table, mask, pairs.keys, _key(right, symbols[following]))]
+            pairs.counts[lost] -= weight
+            before[following] = i
+        symbols[i] = new
+        symbols[j] = -1
+        after[i] = following
+        if previous >= 0:
+            _note(pairs, _key(symbols[previous], new), previous, weight)
+        if following >= 0:
+            _note(pairs, _key(new, symbols[following]), i, weight)
+
+
+@kernel
+def learn_pairs(
+    symbols: Integers32,
+    before: Integers,
+    after: Integers,
+    weights: ConstIntegers,
+    pairs: PairCounts,
+    merges: IntegerMatrix,
+    min_frequency: cython.longlong,
+) -> cython.Py_ssize_t:
     """Merge the commonest pair ``len(merges)`` times, or until none occurs ``min_frequency`` times; how many there are.
 
-    ``weights`` says for each position how often its word occurs; ``counts`` are 0 and ``chains`` -1 at first. All
-    occurrences of a pair come up in one merge, that of its later symbol, from left to right; so pairs numbered in a
-    merge are those whose counts are final and can be put on the heap after it.
+    ``weights`` says for each position how often its word occurs. All occurrences of a pair come up in one merge, that
+    of its later symbol, from left to right; so pairs numbered in a merge are those whose counts are final and can be
+    put on the heap after it.
     """
-    table = np.full(1 << 12, -1, dtype=np.int32)
-    n_links = n_pairs = size = done = 0
-    for i in range(len(symbols)):
+    done: cython.Py_ssize_t = 0
+    number_pairs(pairs.table, pairs.size, pairs.keys, 0)
+    for i in range(symbols.shape[0]):
         if after[i] >= 0:
-            pair = table[find_pair(table, keys, symbols[i], symbols[after[i]])]
-            if pair < 0:
-                table = add_pair(table, keys, n_pairs, symbols[i], symbols[after[i]])
-                pair = n_pairs
-                n_pairs += 1
-            note(pair, i, weights[i], counts, chains, links, n_links)
-            n_links += 1
-    for pair in range(n_pairs):
-        size = push(heap, size, counts[pair], pair, keys)
-    while size > 0 and done < len(merges):
-        count, pair = heap[0, 0], heap[0, 1]
-        size = pop(heap, size, keys)
-        if count != counts[pair]:  # counted before later merges took some of its occurrences
-            if counts[pair] > 0:
-                size = push(heap, size, counts[pair], pair, keys)
+            _note(pairs, _key(symbols[i], symbols[after[i]]), i, weights[i])
+    for pair in range(pairs.n):
+        _push(pairs, pair)
+    while pairs.n_waiting > 0 and done < merges.shape[0]:
+        count = pairs.heap[0, 0]
+        first = pairs.heap[0, 1]
+        _pop(pairs)
+        if count != pairs.counts[first]:  # counted before later merges took some of its occurrences
+            if pairs.counts[first] > 0:
+                _push(pairs, first)
             continue
         if count < min_frequency:
             break
-        left, right = keys[pair] >> 32, keys[pair] & 0xFFFFFFFF
-        new, known = 256 + done, n_pairs
-        merges[done, 0], merges[done, 1] = left, right
+        known = pairs.n
+        merges[done, 0] = pairs.keys[first] >> 32
+        merges[done, 1] = pairs.keys[first] & LOWER_HALF
+        _merge(symbols, before, after, weights, pairs, first, 256 + done)
         done += 1
-        link = chains[pair, 0]
-        while link >= 0:
-            i = links[link, 0]
-            link = links[link, 1]
-            j = after[i]
-            if symbols[i] != left or j < 0 or symbols[j] != right:
-                continue  # one of the two was merged with another neighbor
-            weight, previous, following = weights[i], before[i], after[j]
-            counts[pair] -= weight
-            if previous >= 0:
-                counts[table[find_pair(table, keys, symbols[previous], left)]] -= weight
-            if following >= 0:
-                counts[table[find_pair(table, keys, right, symbols[following])]] -= weight
-                before[following] = i
-            symbols[i], symbols[j] = new, -1
-            after[i] = following
-            for side in range(2):
-                start = previous if side == 0 else i
-                if start < 0 or after[start] < 0:
-                    continue
-                a, b = symbols[start], symbols[after[start]]
-                made = table[find_pair(table, keys, a, b)]
-                if made < 0:
-                    table = add_pair(table, keys, n_pairs, a, b)
-                    made = n_pairs
-                    n_pairs += 1
-                note(made, start, weight, counts, chains, links, n_links)
-                n_links += 1
-        for made in range(known, n_pairs):
-            if counts[made] > 0:
-                size = push(heap, size, counts[made], made, keys)
+        for made in range(known, pairs.n):
+            if pairs.counts[made] > 0:
+                _push(pairs, made)
     return done
 
 
-@njit(cache=True, **OPTIONS)
-def rank_of(table, keys, symbols, k):
-    """The rank of the pair at ``k``, or one above all."""
-    pair = table[find_pair(table, keys, symbols[k], symbols[k + 1])]
-    return pair if pair >= 0 else np.int32(0x7FFFFFFF)
+@inner
+def _rank(table: ConstIntegers32, keys: ConstIntegers, symbols: Integers32, at: cython.Py_ssize_t) -> cython.int:
+    """The rank of the pair at ``at``, or one above all."""
+    pair = table[_find(table, table.shape[0] - 1, keys, _key(symbols[at], symbols[at + 1]))]
+    return pair if pair >= 0 else NO_RANK
 
 
-@njit(cache=True, **OPTIONS)
-def encode_words(data, starts, ends, byte_ids, table, keys, made, symbols, first, last):
+@kernel
+def encode_words(
+    data: ConstBytes,
+    starts: ConstIntegers,
+    ends: ConstIntegers,
+    byte_ids: ConstIntegers32,
+    table: ConstIntegers32,
+    keys: ConstIntegers,
+    made: ConstIntegers32,
+    symbols: Integers32,
+    first: Integers,
+    last: Integers,
+) -> cython.Py_ssize_t:
     """Merge every word ``data[starts[w]:ends[w]]``: again and again its pair of the lowest rank, the leftmost first.
 
     Pairs are numbered by rank, and pair number r becomes the symbol ``made[r]``. The tokens of word w are then
     ``symbols[first[w]:last[w]]``. A word is searched for its lowest rank before every merge, which is quadratic: words
-    of more than ``LONG`` bytes are for the heap of the twin, and are left with ``last[w]`` = -1.
+    of more than ``LONG`` bytes are for a heap (:func:`margin.text.bpe_merging.merge_symbols`), and are left with
+    ``last[w]`` = -1.
     """
-    used = 0
-    ranks = np.empty(LONG, dtype=np.int32)
-    for w in range(len(starts)):
+    ranks = cython.declare(cython.int[LONG])
+    used: cython.Py_ssize_t = 0
+    n: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    lowest: cython.int
+    for w in range(starts.shape[0]):
         n = ends[w] - starts[w]
         first[w] = used
         if n > LONG:
             last[w] = -1
             continue
-        word = symbols[used : used + n]
         for k in range(n):
-            word[k] = byte_ids[data[starts[w] + k]]
+            symbols[used + k] = byte_ids[data[starts[w] + k]]
         for k in range(n - 1):
-            ranks[k] = rank_of(table, keys, word, k)
+            ranks[k] = _rank(table, keys, symbols, used + k)
         while n > 1:
             at = 0
+            lowest = ranks[0]
             for k in range(1, n - 1):
-                if ranks[k] < ranks[at]:
+                if ranks[k] < lowest:
+                    lowest = ranks[k]
                     at = k
-            if ranks[at] == 0x7FFFFFFF:
+            if lowest == NO_RANK:
                 break
-            word[at] = made[ranks[at]]
+            symbols[used + at] = made[lowest]
             for k in range(at + 1, n - 1):
-                word[k] = word[k + 1]
+                symbols[used + k] = symbols[used + k + 1]
                 ranks[k - 1] = ranks[k]
             n -= 1
-            for k in (at - 1, at):
-                if 0 <= k < n - 1:
-                    ranks[k] = rank_of(table, keys, word, k)
+            if at > 0:
+                ranks[at - 1] = _rank(table, keys, symbols, used + at - 1)
+            if at < n - 1:
+                ranks[at] = _rank(table, keys, symbols, used + at)
         used += n
         last[w] = used
     return used
 
 
-@njit(cache=True, **OPTIONS)
-def spread(numbers, symbols, first, last, out):
+@kernel
+def spread(
+    numbers: ConstIntegers32, symbols: ConstIntegers32, first: ConstIntegers, last: ConstIntegers, out: Integers32
+) -> cython.Py_ssize_t:
     """The tokens of all words in order, from those of each different word; how many there are."""
-    n = 0
-    for number in numbers:
-        for k in range(first[number], last[number]):
+    n: cython.Py_ssize_t = 0
+    for i in range(numbers.shape[0]):
+        for k in range(first[numbers[i]], last[numbers[i]]):
             out[n] = symbols[k]
             n += 1
     return n

@@ -40,11 +40,13 @@ def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> ChainSum
 
 def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, np.ndarray]:
     """The best tag of every token (Viterbi), and the score of every sentence's best sequence."""
-    from margin.text.chain_kernels import best_tags
+    from margin.compiled.text import best_tags
 
-    tags = np.zeros(len(scores), dtype=np.int64)
-    given = _doubles(scores), np.asarray(ends, dtype=np.int64), *map(_doubles, (chain.first, chain.last, chain.between))
-    return tags, best_tags(*given, tags)
+    tags, found = np.zeros(len(scores), dtype=np.int64), np.zeros(len(ends))
+    best, came_from = np.empty((2, scores.shape[1])), np.empty(scores.shape, dtype=np.int64)
+    parts = _doubles(chain.first), _doubles(chain.last), _doubles(chain.between)
+    best_tags(_doubles(scores), np.asarray(ends, dtype=np.int64), *parts, tags, found, best, came_from)
+    return tags, found
 
 
 def path_score(scores: np.ndarray, tags: np.ndarray, chain: TagChain) -> float:

@@ -121,7 +121,7 @@ class _Factorization:
         self.iteration, self.loss = 0, float("nan")
 
     def advance(self) -> None:
-        from margin.text.glove_kernels import glove_pass
+        from margin.compiled.text import glove_pass
 
         order = self.rng.permutation(len(self.rows))
         given = self.rows, self.columns, self.log_counts, self.weights, self.W, self.C, self.W_squares, self.C_squares

@@ -1,50 +1,61 @@
-"""Text cut into pieces as by :func:`margin.text.pieces.split_pieces`, on UTF-8 bytes, compiled by Numba.
+"""Text cut into pieces as by :func:`margin.text.pieces.split_pieces`, on UTF-8 bytes.
 
 Equal pieces get one number, so that each is merged once however often it occurs.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import cython
 
-from margin.core.cached_kernels import njit
+from margin.core.kernel_source import ConstBytes, ConstIntegers, Integers, Integers32, inner, kernel
+from margin.text.bpe_numbers import FIRST_SLOTS, OTHER, WHITE
 
-__all__ = ["LETTER", "NUMBER", "OTHER", "WHITE", "number_pieces"]
+__all__ = ["number_pieces"]
 
-OTHER, WHITE, LETTER, NUMBER = 0, 1, 2, 3
+FIRST_HASH, HASH_FACTOR = 14695981039346656037, 1099511628211  # of FNV-1a
+SPREAD = 0x9E3779B97F4A7C15  # brings what differs into the upper half
+ALL_BITS = 0xFFFFFFFFFFFFFFFF
+INVALID = 4 + OTHER  # a byte that is a character of its own
+Hashes = cython.ulonglong[::1]
 
-OPTIONS = {"nogil": True}
 
-
-@njit(cache=True, **OPTIONS)
-def character(data, i, end, classes):
-    """Class and length in bytes of the character at ``i``; a byte that begins no valid one is a character OTHER."""
-    first = np.int64(data[i])
+@inner
+def _character(
+    data: ConstBytes, i: cython.Py_ssize_t, end: cython.Py_ssize_t, classes: ConstBytes
+) -> cython.Py_ssize_t:
+    """Four times the length in bytes of the character at ``i``, plus its class; a byte that begins no valid one is a
+    character OTHER."""
+    first = cython.cast(cython.Py_ssize_t, data[i])
+    length: cython.Py_ssize_t
+    code: cython.Py_ssize_t
     if first < 128:
-        return np.int64(classes[first]), np.int64(1)
+        return 4 + cython.cast(cython.Py_ssize_t, classes[first])
     if 0xC2 <= first < 0xE0:
-        length, code = 2, first & 0x1F
+        length = 2
+        code = first & 0x1F
     elif 0xE0 <= first < 0xF0:
-        length, code = 3, first & 0x0F
+        length = 3
+        code = first & 0x0F
     elif 0xF0 <= first < 0xF5:
-        length, code = 4, first & 0x07
+        length = 4
+        code = first & 0x07
     else:
-        return np.int64(0), np.int64(1)
+        return INVALID
     if i + length > end:
-        return np.int64(0), np.int64(1)
+        return INVALID
     for k in range(1, length):
-        byte = np.int64(data[i + k])
-        if byte & 0xC0 != 0x80:
-            return np.int64(0), np.int64(1)
+        byte = cython.cast(cython.Py_ssize_t, data[i + k])
+        if (byte & 0xC0) != 0x80:
+            return INVALID
         code = (code << 6) | (byte & 0x3F)
-    overlong = (length == 3 and code < 0x800) or (length == 4 and code < 0x10000)
+    overlong: cython.bint = (length == 3 and code < 0x800) or (length == 4 and code < 0x10000)
     if overlong or code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        return np.int64(0), np.int64(1)
-    return np.int64(classes[code]), np.int64(length)
+        return INVALID
+    return 4 * length + cython.cast(cython.Py_ssize_t, classes[code])
 
 
-@njit(cache=True, **OPTIONS)
-def contraction(data, i, end):
+@inner
+def _contraction(data: ConstBytes, i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Bytes of the contraction at the apostrophe ``i``: 's, 't, 'm, 'd, 're, 've or 'll; 0 where there is none."""
     if i + 1 < end:
         a = data[i + 1]
@@ -57,23 +68,28 @@ def contraction(data, i, end):
     return 0
 
 
-@njit(cache=True, **OPTIONS)
-def piece_end(data, i, end, classes):
+@inner
+def _piece_end(
+    data: ConstBytes, i: cython.Py_ssize_t, end: cython.Py_ssize_t, classes: ConstBytes
+) -> cython.Py_ssize_t:
     """Where the piece that begins at ``i`` ends."""
+    start: cython.Py_ssize_t = i
+    here: cython.Py_ssize_t
+    last: cython.Py_ssize_t
+    found: cython.Py_ssize_t
+    kind: cython.Py_ssize_t
     if data[i] == 39:
-        length = contraction(data, i, end)
-        if length:
+        length = _contraction(data, i, end)
+        if length > 0:
             return i + length
-    start = i
-    if data[i] == 32 and i + 1 < end and not (data[i + 1] < 128 and classes[data[i + 1]] == 1):
+    if data[i] == 32 and i + 1 < end and not (data[i + 1] < 128 and classes[data[i + 1]] == WHITE):
         start = i + 1  # a space goes to the run that follows it
-    if data[start] < 128:
-        kind, length = np.int64(classes[data[start]]), np.int64(1)
-    else:
-        kind, length = character(data, start, end, classes)
-        if kind == 1 and start > i:  # white after all, but not ASCII
-            start, length = i, np.int64(1)
-    here = start + length
+    found = _character(data, start, end, classes)
+    kind = found & 3
+    here = start + (found >> 2)
+    if kind == WHITE and start > i:  # white after all, but not ASCII
+        here = start
+        start = i
     last = start  # where the last character of the run begins
     while here < end:
         if data[here] < 128:
@@ -82,68 +98,95 @@ def piece_end(data, i, end, classes):
             last = here
             here += 1
         else:
-            other, width = character(data, here, end, classes)
-            if other != kind:
+            found = _character(data, here, end, classes)
+            if (found & 3) != kind:
                 break
             last = here
-            here += width
-    if kind == 1 and here < end and last > start:
+            here += found >> 2
+    if kind == WHITE and here < end and last > start:
         return last  # the last of several white characters is left to what follows
     return here
 
 
-@njit(cache=True, **OPTIONS)
-def grown(table, codes, n):
-    """A table twice as large with the pieces 0 to n - 1 by their hashes."""
-    larger = np.full(2 * len(table), -1, dtype=np.int32)
-    mask = np.int64(len(larger) - 1)
+@inner
+def _fill(table: Integers32, size: cython.Py_ssize_t, codes: Hashes, n: cython.Py_ssize_t) -> cython.void:
+    """The pieces 0 to n - 1 by their hashes in the first ``size`` slots, a power of two."""
+    slot: cython.Py_ssize_t
+    for k in range(size):
+        table[k] = -1
     for number in range(n):
-        slot = np.int64(codes[number] >> np.uint64(32)) & mask
-        while larger[slot] >= 0:
-            slot = (slot + 1) & mask
-        larger[slot] = number
-    return larger
+        slot = cython.cast(cython.Py_ssize_t, codes[number] >> 32) & (size - 1)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = number
 
 
-@njit(cache=True, **OPTIONS)
-def number_pieces(data, offsets, classes, numbers, starts, ends, codes):
+@inner
+def _hash(data: ConstBytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.ulonglong:
+    code: cython.ulonglong = FIRST_HASH
+    for k in range(start, end):
+        code = ((code ^ cython.cast(cython.ulonglong, data[k])) * HASH_FACTOR) & ALL_BITS
+    return (code * SPREAD) & ALL_BITS
+
+
+@inner
+def _is_equal(
+    data: ConstBytes, first: cython.Py_ssize_t, second: cython.Py_ssize_t, length: cython.Py_ssize_t
+) -> cython.bint:
+    k: cython.Py_ssize_t = 0
+    while k < length and data[first + k] == data[second + k]:
+        k += 1
+    return k == length
+
+
+@kernel
+def number_pieces(
+    data: ConstBytes,
+    offsets: ConstIntegers,
+    classes: ConstBytes,
+    numbers: Integers32,
+    starts: Integers,
+    ends: Integers,
+    codes: Hashes,
+    table: Integers32,
+) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
     """Cut the texts ``data[offsets[t]:offsets[t + 1]]``.
 
     Writes the number of each piece into ``numbers``, and where the first piece with each number begins and ends, and
-    its hash. Returns the counts of pieces and of different ones.
+    its hash. Returns the counts of pieces and of different ones. ``table`` is scratch for a hash table: four times as
+    long as ``data`` and at least FIRST_SLOTS. It is used as far as the pieces need, to stay in the cache.
     """
-    table = np.full(
-        1 << 14, -1, dtype=np.int32
-    )  # grows with the pieces, so that it stays in the cache as long as it can
-    mask = np.int64(len(table) - 1)
-    n_pieces = n_unique = 0
-    for t in range(len(offsets) - 1):
-        i, end = offsets[t], offsets[t + 1]
+    size: cython.Py_ssize_t = FIRST_SLOTS
+    n_pieces: cython.Py_ssize_t = 0
+    n_unique: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    found: cython.Py_ssize_t
+    _fill(table, size, codes, 0)
+    for t in range(offsets.shape[0] - 1):
+        i = offsets[t]
+        end = offsets[t + 1]
         while i < end:
-            stop = piece_end(data, i, end, classes)
-            code = np.uint64(14695981039346656037)  # FNV-1a
-            for k in range(i, stop):
-                code = (code ^ np.uint64(data[k])) * np.uint64(1099511628211)
-            code *= np.uint64(0x9E3779B97F4A7C15)
-            slot = np.int64(code >> np.uint64(32)) & mask
+            stop = _piece_end(data, i, end, classes)
+            code = _hash(data, i, stop)
+            slot = cython.cast(cython.Py_ssize_t, code >> 32) & (size - 1)
             while True:
                 found = table[slot]
                 if found < 0:
-                    table[slot] = found = n_unique
-                    starts[found], ends[found], codes[found] = i, stop, code
+                    found = n_unique
+                    table[slot] = found
+                    starts[found] = i
+                    ends[found] = stop
+                    codes[found] = code
                     n_unique += 1
-                    if 2 * n_unique > len(table):
-                        table = grown(table, codes, n_unique)
-                        mask = np.int64(len(table) - 1)
+                    if 2 * n_unique > size:
+                        size = 2 * size
+                        _fill(table, size, codes, n_unique)
                     break
-                first = starts[found]
-                if codes[found] == code and ends[found] - first == stop - i:
-                    k = 0
-                    while k < stop - i and data[first + k] == data[i + k]:
-                        k += 1
-                    if k == stop - i:
-                        break
-                slot = (slot + 1) & mask
+                length = ends[found] - starts[found]
+                if codes[found] == code and length == stop - i and _is_equal(data, starts[found], i, length):
+                    break
+                slot = (slot + 1) & (size - 1)
             numbers[n_pieces] = found
             n_pieces += 1
             i = stop

@@ -16,10 +16,14 @@ import sys
 import unicodedata
 from functools import cache
 
-__all__ = ["split_pieces"]
+import numpy as np
+
+from margin.text.bpe_numbers import LETTER, NUMBER, WHITE
+
+__all__ = ["character_classes", "split_pieces"]
 
 # Unicode's White_Space. Python's \s also counts the separators U+001C to U+001F, which Unicode does not.
-WHITE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+WHITE_SPACE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 
 
 def split_pieces(text: str) -> list[str]:
@@ -38,7 +42,7 @@ def _ascii_pattern() -> re.Pattern[str]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return _compiled(*_letters_and_numbers(), WHITE)
+    return _compiled(_ranges(LETTER), _ranges(NUMBER), WHITE_SPACE)
 
 
 def _compiled(letters: str, numbers: str, white: str) -> re.Pattern[str]:
@@ -48,14 +52,18 @@ def _compiled(letters: str, numbers: str, white: str) -> re.Pattern[str]:
     )
 
 
-def _letters_and_numbers() -> tuple[str, str]:
-    r"""The classes \p{L} and \p{N} as ranges, which :mod:`re` has no names for."""
-    ranges: dict[str, list[str]] = {"L": [], "N": []}
-    kind, first = "", 0
-    for code in range(sys.maxunicode + 2):
-        now = unicodedata.category(chr(code))[0] if code <= sys.maxunicode else ""
-        if now != kind:
-            if kind in ranges:
-                ranges[kind].append(f"\\U{first:08x}-\\U{code - 1:08x}")
-            kind, first = now, code
-    return "".join(ranges["L"]), "".join(ranges["N"])
+@cache
+def character_classes(ascii_only: bool) -> np.ndarray:
+    """What every character is, by its code point: LETTER, NUMBER, WHITE or OTHER."""
+    kinds = {"L": LETTER, "N": NUMBER}
+    size = 128 if ascii_only else sys.maxunicode + 1
+    classes = np.array([kinds.get(unicodedata.category(chr(code))[0], 0) for code in range(size)], dtype=np.uint8)
+    white = re.findall(f"[{WHITE_SPACE}]", "".join(map(chr, range(min(size, 0x3001)))))
+    classes[[ord(character) for character in white]] = WHITE
+    return classes
+
+
+def _ranges(kind: int) -> str:
+    r"""The class \p{L} or \p{N} as ranges, which :mod:`re` has no name for."""
+    edges = np.flatnonzero(np.diff(character_classes(False) == kind, prepend=False, append=False)).tolist()
+    return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in zip(edges[::2], edges[1::2], strict=True))

@@ -47,7 +47,7 @@ def document_posterior(
 
     repeated for each document until :math:`\gamma` changes by less than ``tol`` in the mean.
     """
-    from margin.text.topic_kernels import infer_documents
+    from margin.compiled.text import infer_documents
 
     counts = sparse.csr_matrix(counts, dtype=np.float64)
     likelihood = np.ascontiguousarray(np.exp(expected_log(topics)).T)
@@ -62,7 +62,7 @@ def document_posterior(
         low, high = part
         expected = np.zeros(likelihood.shape)
         given = ends[low : high + 1], indices, counts.data, likelihood, alpha, tol, max_iter
-        infer_documents(*given, gamma[low:high], expected)
+        infer_documents(*given, gamma[low:high], expected, np.empty((2, len(topics))))
         return expected
 
     expected = parallel_map(infer, list(pairwise(edges)), threads_for(work))
@@ -116,10 +116,11 @@ def gibbs_sweep(
 
     Token i is word ``words[i]`` of document ``documents[i]``; ``uniforms`` are numbers in [0, 1), one per token.
     """
-    from margin.text.topic_kernels import sweep
+    from margin.compiled.text import draw_topics
 
-    totals = topic_words.sum(axis=1)
-    sweep(documents, words, assigned, document_topics, topic_words, totals, alpha, eta, uniforms)
+    tokens = (np.ascontiguousarray(each, dtype=np.int32) for each in (documents, words))
+    totals, cumulative = topic_words.sum(axis=1), np.empty(len(topic_words))
+    draw_topics(*tokens, assigned, document_topics, topic_words, totals, alpha, eta, uniforms, cumulative)
 
 
 def draw_documents(

@@ -91,7 +91,7 @@ class _Passes:
     """The passes over one corpus."""
 
     def __init__(self, model: Word2Vec, sentences: list[list[str]]) -> None:
-        from margin.text.word2vec_kernels import alias_table
+        from margin.compiled.text import alias_table
 
         self.model = model
         self.tokens, self.ends = encoded(sentences, model._position())
@@ -103,20 +103,25 @@ class _Passes:
         self.tree = tree.nodes, tree.turns, tree.lengths
         self.outputs = np.zeros((n - 1 if self.by_tree else n, d), dtype=np.float32)
         self.noise = np.empty(n), np.empty(n, dtype=np.int64)
-        alias_table(model.counts_**NOISE_POWER, *self.noise)
+        alias_table(model.counts_**NOISE_POWER, *self.noise, np.empty((2, n), dtype=np.int64))
         self.keep = keep_probability(model.counts_, model.sample)
         self.iteration, self.loss = 0, float("nan")
 
     def advance(self) -> None:
-        from margin.text.word2vec_kernels import train_pass
+        from margin.compiled.text import Corpus, Targets, train_pass
 
         model, first = self.model, self.model.learning_rate_init
         last = min(LAST_RATE, first)
         rates = [first + (last - first) * (self.iteration + i) / model.max_iter for i in (0, 1)]
-        seed = np.uint64(int(self.rng.integers(1, 2**63)))
+        state = np.array([self.rng.integers(1, 2**63)], dtype=np.uint64)
         negative = 0 if self.by_tree else model.negative
-        given = self.tokens, self.ends, self.keep, self.vectors, self.outputs, *self.noise, *self.tree
-        loss, steps = train_pass(*given, model.window, negative, model.mode == "cbow", *rates, seed)
+        longest = int(np.diff(self.ends, prepend=0).max(initial=0))
+        corpus = Corpus(self.tokens, self.ends, self.keep, np.empty(longest, dtype=np.int64))
+        rows, labels = np.empty((2, max(negative + 1, self.tree[0].shape[1])), dtype=np.int64)
+        targets = Targets(negative, *self.noise, *self.tree, rows, labels)
+        hidden, gradient = np.empty((2, 1, model.vector_size), dtype=np.float32)
+        given = corpus, targets, self.vectors, self.outputs, model.window, model.mode == "cbow", *rates, state
+        loss, steps = train_pass(*given, hidden, gradient)
         self.iteration, self.loss = self.iteration + 1, loss / max(steps, 1)
 
     def state(self) -> dict[str, Any]:

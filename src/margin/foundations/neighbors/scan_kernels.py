@@ -1,4 +1,4 @@
-"""The loops of a neighbor search, compiled; ``tests/foundations/neighbors/scan_reference.py`` is the same in NumPy.
+"""The loops of a neighbor search, compiled; ``tests/oracles/foundations/neighbor_scan.py`` is the same in NumPy.
 
 Sixty-four numbers are compared with a bound at once, and only a group with a hit is looked at one by one: after the
 first few thousand points hardly any group has one. Points are float64 or float32, everything else has one type.

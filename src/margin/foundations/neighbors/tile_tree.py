@@ -50,13 +50,13 @@ def build(points: np.ndarray, leaf_size: int) -> TileTree:
 
 def nearest(tree: TileTree, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Powers and indices of the ``k`` nearest points of every query (m, d), ascending, (m, k) each."""
-    from margin.compiled.neighbors import Found, Nodes, search
+    from margin.compiled.neighbors import NearestSoFar, Nodes, search
 
     powers = np.full((len(queries), k), FARTHEST)
     index = np.full((len(queries), k), tree.n)
     turns = _leaf_order(queries, LANES)
     stack = np.empty(STACK), np.empty(STACK, dtype=np.int64)
-    found = Found(powers, index, *stack, np.empty(FANOUT), np.empty(tree.tiles.shape[2]))
+    found = NearestSoFar(powers, index, *stack, np.empty(FANOUT), np.empty(tree.tiles.shape[2]))
     search(queries, turns, Nodes(tree.boxes, tree.children, tree.tiles, tree.numbers), found)
     if (index == tree.n).any():
         raise OverflowError("powers of distances exceed the range of a float64")

@@ -22,7 +22,7 @@ from margin.core.kernel_source import (
 )
 from margin.foundations.neighbors.scan_kernels import insert
 
-__all__ = ["Found", "Nodes", "order_points", "search"]
+__all__ = ["NearestSoFar", "Nodes", "order_points", "search"]
 
 SAMPLE = 64  # points of a range whose spread decides along which column it is cut
 ConstBoxes = cython.const[cython.double][:, :, :, ::1]
@@ -147,7 +147,7 @@ class Nodes:
 
 
 @cython.cclass
-class Found:
+class NearestSoFar:
     """The neighbors of all queries, ascending, and memory of a search."""
 
     powers: Matrix  # (m, k)
@@ -169,7 +169,7 @@ class Found:
 
 
 @kernel
-def search(queries: ConstMatrix, turns: ConstIntegers, tree: Nodes, found: Found) -> cython.void:
+def search(queries: ConstMatrix, turns: ConstIntegers, tree: Nodes, found: NearestSoFar) -> cython.void:
     """Fill the powers and indices of ``found``; the queries are answered in the order of ``turns``.
 
     A bound is summed as a power is, from the nearest place of the box: rounding is monotone, so it never exceeds the
@@ -204,7 +204,7 @@ def _open(
     queries: ConstMatrix,
     q: cython.Py_ssize_t,
     bound: cython.double,
-    found: Found,
+    found: NearestSoFar,
     gaps: Vector,
     depth: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
@@ -244,7 +244,7 @@ def _look(
     leaf: cython.Py_ssize_t,
     queries: ConstMatrix,
     q: cython.Py_ssize_t,
-    found: Found,
+    found: NearestSoFar,
     totals: Vector,
 ) -> cython.void:
     """Points of a leaf that are nearer than the last neighbor, or as near and of a smaller number, take its place."""

@@ -29,7 +29,7 @@ __all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
 EVALUATION_WORK = 60.0  # basic operations per prediction
 EVALUATED_TOGETHER = 16_384  # predictions: what is computed from them stays in the second cache
 HISTORY = ("losses", "held_losses", "in_bag", "out_of_bag", "improvement", "scores")  # one number per round
-SHARING_CELLS = 2**18  # rows times columns below which shared columns save less than their kernels take to compile
+SHARING_CELLS = 2**16  # rows times columns below which shared columns save less than a round in one call
 
 
 @dataclass(frozen=True)

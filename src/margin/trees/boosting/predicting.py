@@ -21,7 +21,7 @@ def add_trees(codes: np.ndarray, trees: PackedTrees, low: int, high: int, predic
     start, split, row, category_set, value = trees
 
     def add(begin: int, end: int) -> None:
-        add_predictions(codes, begin, end, start, split, row, category_set, value, low, high, predictions, *_block())
+        add_predictions(codes, begin, end, start, split, row, category_set, value, low, high, predictions, _block())
 
     over_ranges(add, len(codes), threads_for(WORK_PER_WALK * len(codes) * (high - low)))
 
@@ -34,7 +34,7 @@ def leaves_of(codes: np.ndarray, trees: PackedTrees) -> np.ndarray:
     leaves = np.empty((len(codes), len(start) - 1), dtype=np.int32)
 
     def find(begin: int, end: int) -> None:
-        find_leaves(codes, begin, end, start, split, row, category_set, leaves, *_block())
+        find_leaves(codes, begin, end, start, split, row, category_set, leaves, _block())
 
     over_ranges(find, len(codes), threads_for(WORK_PER_WALK * leaves.size))
     return leaves

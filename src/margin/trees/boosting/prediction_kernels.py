@@ -13,6 +13,7 @@ from margin.core.kernel_source import (
     ConstIntegers,
     ConstIntegers32,
     ConstVector,
+    IntegerMatrix,
     IntegerMatrix32,
     Integers,
     Matrix,
@@ -138,16 +139,16 @@ def add_predictions(
     low: cython.Py_ssize_t,
     high: cython.Py_ssize_t,
     total: Matrix,
-    at: Integers,
-    walking: Integers,
-    asked: Integers,
+    memory: IntegerMatrix,
 ) -> cython.void:
     """Add trees ``low`` to ``high`` to ``total`` (outputs, n) for rows ``begin`` to ``end``.
 
-    Tree ``t`` speaks for output ``t % outputs``. ``at``, ``walking`` and ``asked`` are memory for a block of
-    rows.
+    Tree ``t`` speaks for output ``t % outputs``. ``memory`` (3, rows) is for a block of rows.
     """
-    block = at.shape[0]
+    at: Integers = memory[0]
+    walking: Integers = memory[1]
+    asked: Integers = memory[2]
+    block = memory.shape[1]
     for part in range((end - begin + block - 1) // block):
         first = begin + part * block
         count = min(end - first, block)
@@ -173,12 +174,13 @@ def find_leaves(
     category_row: ConstIntegers32,
     category_set: ConstByteMatrix,
     leaves: IntegerMatrix32,
-    at: Integers,
-    walking: Integers,
-    asked: Integers,
+    memory: IntegerMatrix,
 ) -> cython.void:
     """The node in which rows ``begin`` to ``end`` end in every tree, counted from the start of it, into (n, trees)."""
-    block = at.shape[0]
+    at: Integers = memory[0]
+    walking: Integers = memory[1]
+    asked: Integers = memory[2]
+    block = memory.shape[1]
     for part in range((end - begin + block - 1) // block):
         first = begin + part * block
         count = min(end - first, block)
