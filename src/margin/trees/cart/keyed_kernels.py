@@ -133,14 +133,15 @@ def _key_rows(
             keys[i * width + slot] = slots[slot, 2] if own & GREATEST > INFINITE_BITS else _order_key(own)
     if shifts is None:
         return
-    for i in range(count):
-        shifts[i * width] = 0
-        for slot in range(1, width - 1):
-            x = X[first + i, slots[slot, 0]]
-            shifts[i * width + slot] = 0
-            if slots[slot, 1] != 0 and x == x:
-                shifts[i * width + slot] = (63 - cython.cast(cython.longlong, x)) & 63
-                keys[i * width + slot] = 0
+    for entry in range(count * width):
+        shifts[entry] = 0
+    for slot in range(1, width - 1):
+        if slots[slot, 1] != 0:
+            for i in range(count):
+                x = X[first + i, slots[slot, 0]]
+                if x == x:
+                    shifts[i * width + slot] = (63 - cython.cast(cython.longlong, x)) & 63
+                    keys[i * width + slot] = 0
 
 
 @inner
