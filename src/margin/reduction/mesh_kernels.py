@@ -23,6 +23,8 @@ def spread_charges(points: ConstMatrix32, origin: ConstVector, spacing: cython.d
     """Add a unit charge of every point (2, n) to the sixteen nodes around it; one thread, so the order is fixed."""
     a = cython.declare(cython.double[4])
     b = cython.declare(cython.double[4])
+    u: cython.double
+    v: cython.double
     row: cython.Py_ssize_t
     column: cython.Py_ssize_t
     for i in range(points.shape[1]):
@@ -30,6 +32,8 @@ def spread_charges(points: ConstMatrix32, origin: ConstVector, spacing: cython.d
         v = (points[1, i] - origin[1]) / spacing
         row = int(u)
         column = int(v)
+        row = row if row > 1 else 1  # rounding may leave the first point a hair before node 1
+        column = column if column > 1 else 1
         _weights(u - row, a)
         _weights(v - column, b)
         for k in range(4):
@@ -51,6 +55,8 @@ def gather_fields(
     """The two fields at the points ``low`` to ``high`` of ``points`` (2, n), into ``out`` (2, n)."""
     a = cython.declare(cython.double[4])
     b = cython.declare(cython.double[4])
+    u: cython.double
+    v: cython.double
     row: cython.Py_ssize_t
     column: cython.Py_ssize_t
     x: cython.double
@@ -60,6 +66,8 @@ def gather_fields(
         v = (points[1, i] - origin[1]) / spacing
         row = int(u)
         column = int(v)
+        row = row if row > 1 else 1  # rounding may leave the first point a hair before node 1
+        column = column if column > 1 else 1
         _weights(u - row, a)
         _weights(v - column, b)
         x = 0.0
