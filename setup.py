@@ -9,8 +9,10 @@ variable uses these (:mod:`margin.compiled`).
 
 from __future__ import annotations
 
+import filecmp
 import os
 import platform
+import shutil
 import sys
 from pathlib import Path
 
@@ -68,6 +70,7 @@ FLAGS: dict[str, list[str]] = {}
 SOURCES = Path("src")
 DEBUG = os.environ.get("MARGIN_KERNELS") == "debug"
 GENERATED = Path("build", "kernels-debug" if DEBUG else "kernels")
+COMPILED = Path("build", "compiled")  # pip gives every build a folder of its own: an edit would compile everything
 IS_WINDOWS = sys.platform == "win32"
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 
@@ -117,16 +120,28 @@ def extensions() -> list[Extension]:
         nthreads=0 if IS_WINDOWS else os.cpu_count(),
         quiet=True,
     )
-    files = {extension.name.rpartition(".")[2]: extension.sources for extension in translated}
+    files = {extension.name.rpartition(".")[2]: Path(extension.sources[0]) for extension in translated}
     flags = WINDOWS if IS_WINDOWS else UNIX
     return [
         Extension(
-            f"margin.compiled.{variant}.{name}", files[name], extra_compile_args=[*flags, *FLAGS.get(name, []), *more]
+            f"margin.compiled.{variant}.{name}",
+            [str(_copy_for(variant, files[name]))],
+            extra_compile_args=[*flags, *FLAGS.get(name, []), *more],
         )
         for variant, more in variants().items()
         for name in files
         if variant in ("baseline", "debug", *WIDE.get(name, ()))
     ]
+
+
+def _copy_for(variant: str, source: Path) -> Path:
+    """The source in a folder of the variant: objects lie where their sources do, and two variants of a module that are
+    compiled at once would write into each other's."""
+    copy = source.parent / variant / source.name
+    if not copy.exists() or not filecmp.cmp(source, copy, shallow=False):
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(source, copy)
+    return copy
 
 
 class BuildKernels(build_ext):
@@ -140,13 +155,24 @@ class BuildKernels(build_ext):
         if self.inplace:  # the folders of compiled modules hold nothing else, so a clone does not have them
             for extension in self.extensions:
                 Path(self.get_ext_fullpath(extension.name)).parent.mkdir(parents=True, exist_ok=True)
+        wanted, self.build_lib = self.build_lib, str(COMPILED)
         try:
             super().run()
+            if not self.inplace:
+                self._copy_to(Path(wanted))
         except Exception as error:
             raise SystemExit(
                 f"Margin's kernels could not be compiled ({error}). They need a C compiler (gcc, clang or MSVC) and "
                 "Python's headers; without them install a wheel of Margin, which holds them compiled."
-            ) from error
+            ) from None
+        finally:
+            self.build_lib = wanted
+
+    def _copy_to(self, folder: Path) -> None:
+        for extension in self.extensions:
+            name = self.get_ext_filename(self.get_ext_fullname(extension.name))
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            self.copy_file(str(COMPILED / name), str(folder / name))
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": BuildKernels})

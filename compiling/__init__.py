@@ -1,1 +1,1 @@
-"""How ``*_kernels.py`` files become C; only ``setup.py`` uses it."""
+"""How ``*_kernels.py`` files become C; only ``setup.py`` and ``make dist`` use it."""

@@ -157,7 +157,8 @@ def _numbers(tree: ast.Module, known: dict[str, Number]) -> dict[str, Number]:
             exec(compile(ast.Module([node], []), "constants", "exec"), space)
         except Exception:  # something else than numbers, which a kernel cannot use
             continue
-        found |= {name: space[name] for name in names if isinstance(space[name], int | float)}
+        # Sorted: a set has another order in every process, and a source that differs is compiled again.
+        found |= {name: space[name] for name in sorted(names) if isinstance(space[name], int | float)}
     return found
 
 

@@ -1,7 +1,8 @@
 """Hand files to a worker, start another when one dies, and count what happened.
 
 A write beyond the end of an array may end the process many files later. ``LD_PRELOAD=libc_malloc_debug.so.0
-MALLOC_CHECK_=3`` (glibc) brings the end forward, ``NUMBA_BOUNDSCHECK=1`` makes kernels check every index.
+MALLOC_CHECK_=3`` (glibc) brings the end forward, ``MARGIN_KERNELS=debug`` takes kernels that check every index
+(``MARGIN_KERNELS=debug python setup.py build_ext --inplace`` compiles them).
 """
 
 from __future__ import annotations

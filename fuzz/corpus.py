@@ -118,6 +118,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "messages-on-graphs": ("graph-classifier", {"architecture": "mpnn"}),
     "transformer-tagger": ("token-tagger", {"architecture": "transformer", "n_heads": 2}),
     "byte-pair-classifier": ("text-classifier", {"tokens": "bpe", "architecture": "rnn"}),
+    "recurrent-translator": ("translator", {"architecture": "gru"}),
     "residual-network": ("cnn-classifier", {"architecture": ("conv 4 3", "residual 4", "pool 2")}),
     "adaptive-learner": ("few-shot-learner", {"method": "maml"}),
     "several-targets": ("random-forest-regressor", {}),

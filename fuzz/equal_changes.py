@@ -111,7 +111,7 @@ EQUAL = {
     ("margin.representation.metric_learning", "nca_objective", "axis=0"): "the matrix is symmetric",
     ("margin.linear.logistic_loss", "curvature_diagonal", "2.0"): "what a sum of squares that is 0 is divided by",
     ("margin.linear.least_squares", "solve_moments", "axis=1"): "the matrix is symmetric",
-    ("margin.linear.logistic_loss", "_blocks", "X.dtype.itemsize"): "only how many rows a block has",
+    ("margin.linear.logistic_loss", "_dense_rows", "X.dtype.itemsize"): "only how many rows a block has",
     ("margin.kernels.kernel_regression", "predict", "self.weights_ @ y * self.weights_.sum()"): (
         "a level that is taken off and put back"
     ),

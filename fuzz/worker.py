@@ -200,22 +200,20 @@ def _answer_lines(trial: Any, folder: Path, own: Path) -> None:
     warnings.simplefilter("ignore")
     import numpy as np
 
-    from margin.core.jit_cache import private_folder
-
     np.seterr(all="ignore")
     root = Path(__file__).parents[1]
-    code = (root / "src", private_folder(), sys.prefix, sys.base_prefix, "/usr/lib")  # also compiled, for this user
+    code = (root / "src", sys.prefix, sys.base_prefix, "/usr/lib")
     guard = Guard((*map(str, (own, folder, *code)), "/proc", "/sys"))
     prepared: set[str] = set()
     _limit_memory()
     for line in sys.stdin:
         name, number = line.split()
+        _limit_cpu(10 * CPU_SECONDS)  # the first use imports, and making a file is not reading it
         if name not in prepared:
-            _limit_cpu(10 * CPU_SECONDS)  # the first use may have to compile
             trial.prepare(name)
             prepared.add(name)
-        _limit_cpu(CPU_SECONDS)
         trial.lay_out(name, int(number), own)
+        _limit_cpu(CPU_SECONDS)
         with guard.watching():
             outcome, sentence, changes = trial.attempt(name, int(number), own)
         answer = {"outcome": outcome, "sentence": sentence, "changes": changes}

@@ -28,6 +28,32 @@ def test_chains(lengths, k, spread):
         np.testing.assert_allclose(compiled, written, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("begin, end", [(0, 1), (2, 7)])
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("spread", [1.0, 1e5])
+def test_sums_in_logarithms(begin, end, k, spread):
+    rng = np.random.default_rng(k)
+    scores, between = rng.normal(0, spread, (8, k)), rng.normal(0, spread, (k, k))
+    first, last = rng.normal(size=(2, k))
+    between[0, -1] = -np.inf if k > 1 else 0.0
+    found = []
+    for kernels in (graphical, chain_kernels):
+        marginals, pairs = np.zeros((8, k)), np.zeros((k, k))
+        memory = *np.empty((2, 8, k)), np.empty(8), np.empty((k, k)), *np.empty((4, k))
+        given = begin, end, scores, first, last, between, marginals, pairs, kernels.ChainScratch(*memory)
+        found.append((kernels.sums_in_logarithms(*given), marginals, pairs))
+    for compiled, written in zip(*found, strict=True):
+        np.testing.assert_allclose(compiled, written, rtol=1e-9, atol=1e-12)
+    z, marginals, _ = found[0]
+    np.testing.assert_allclose(marginals[begin:end].sum(axis=1), 1.0, rtol=1e-9)
+    assert not marginals[:begin].any()
+    assert not marginals[end:].any()
+    total = first + scores[begin]  # the log of the sum over all paths, one place after the other
+    for t in range(begin + 1, end):
+        total = np.logaddexp.reduce(total[:, None] + between, axis=0) + scores[t]
+    np.testing.assert_allclose(z, np.logaddexp.reduce(total + last), rtol=1e-12)
+
+
 def test_gibbs_sweeps():
     rng = np.random.default_rng(0)
     sizes = np.array([2, 3, 2])

@@ -13,7 +13,9 @@ def outcomes(run, written):
         assert one.tobytes() == two.tobytes()
 
 
-@pytest.mark.parametrize("way, m", [("list", 1), ("list", 7), ("heap", 5), ("heap", 40)])
+@pytest.mark.parametrize(
+    "way, m", [("keep_in_list", 1), ("keep_in_list", 7), ("keep_in_heap", 5), ("keep_in_heap", 40)]
+)
 @pytest.mark.parametrize("n", [0, 64, 128])
 @pytest.mark.parametrize("few", [False, True])
 def test_keeping(way, m, n, few):
@@ -25,7 +27,7 @@ def test_keeping(way, m, n, few):
 
     def run(kernels):
         scores, index = np.full((3, m), np.inf, np.float32), np.zeros((3, m), np.int64)
-        getattr(kernels, f"keep_in_{way}")(products, half, 11, scores, index)
+        getattr(kernels, way)(products, half, 11, scores, index)
         return scores, index
 
     outcomes(run, scan_kernels)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 from margin.compiled import text
 from margin.text import (
@@ -184,6 +185,32 @@ def test_a_pass_of_word2vec(d, negative, cbow):
     assert not np.array_equal(outcomes[0][3], first[0])
     for compiled, written in zip(outcomes[0][2:], outcomes[1][2:], strict=True):
         np.testing.assert_allclose(compiled, written, rtol=1e-4, atol=1e-5)  # Python has no single numbers of its own
+
+
+@pytest.mark.parametrize("d", [0, 1, 8, 19])
+@pytest.mark.parametrize("n", [0, 1, 6])
+@pytest.mark.parametrize("scale", [1.0, 1e15])
+def test_a_step_of_an_output(d, n, scale):
+    rng = np.random.default_rng(d + n)
+    hidden, first = (rng.normal(size=(3, d)) * scale).astype(np.float32), rng.normal(size=(4, d)).astype(np.float32)
+    rows, labels = rng.integers(0, 4, 8), rng.integers(0, 2, 8)
+    outcomes = []
+    for kernels in (text, word2vec_kernels):
+        outputs, gradient = first.copy(), np.zeros((1, d), dtype=np.float32)
+        outcomes.append((kernels.output_step(hidden, 1, outputs, rows, labels, n, 0.1, gradient), outputs, gradient))
+    for compiled, written in zip(*outcomes, strict=True):
+        assert np.all(np.isfinite(compiled))
+        np.testing.assert_allclose(compiled, written, rtol=1e-4, atol=1e-5 * scale)
+    if scale == 1.0 and n == 1:
+        score = (2 * labels[0] - 1) * float(hidden[1] @ first[rows[0]])
+        np.testing.assert_allclose(outcomes[0][0], np.log1p(np.exp(-score)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("x", [1e-300, 1e-8, 0.3, 1.0, 7.999, 8.0, 1234.5, 1e300])
+def test_digamma(x):
+    compiled = text.digamma(x)
+    np.testing.assert_allclose(compiled, topic_kernels.digamma(x), rtol=1e-14)
+    np.testing.assert_allclose(compiled, special.digamma(x), rtol=1e-12)
 
 
 @pytest.mark.parametrize("d", [0, 1, 8, 21])

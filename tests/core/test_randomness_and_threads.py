@@ -139,3 +139,9 @@ def test_a_container_gets_as_many_threads_as_it_has_time_for(files, granted, tmp
     for name in threads.LIMITS:
         monkeypatch.delenv(name, raising=False)
     assert threads.available() == (64 if granted is None else granted)
+
+
+@pytest.mark.parametrize("seed", [-1, np.int64(-3)])
+def test_a_negative_seed_is_refused_by_its_name(seed):
+    with pytest.raises(ValueError, match=r"random_state must not be negative; got .*-"):
+        as_generator(seed)

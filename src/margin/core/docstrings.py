@@ -55,9 +55,11 @@ def _join(lines: list[str]) -> str:
 def _section(title: str, entries: list[tuple[str, Any]]) -> str:
     if not entries:
         return ""
-    indent = " " * 4
-    texts = [
-        "\n".join([head, *(indent + line for line in textwrap.wrap(declared.sentence, WIDTH, break_on_hyphens=False))])
-        for head, declared in entries
-    ]
+    texts = ["\n".join([head, *(f"    {line}" for line in _lines(declared.sentence))]) for head, declared in entries]
     return "\n".join([title, "-" * len(title), *texts])
+
+
+def _lines(sentence: str) -> list[str]:
+    if len(sentence) <= WIDTH and sentence == sentence.strip() and "\n" not in sentence:
+        return [sentence]  # most of them: looking for breaks took a third of the import of a package of models
+    return textwrap.wrap(sentence, WIDTH, break_on_hyphens=False)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import validate_data
+
+from margin.core.new_rows import validate_new_rows
+from margin.core.training_rows import validate_training_rows
 
 __all__ = [
     "TARGET_ROOM",
@@ -45,8 +47,12 @@ def validate_squarable(estimator: Any, X: Any, y: Any = NO_TARGETS, **rules: Any
 
     The sum of squares also finds NaN and infinity, so it takes the place of the pass that looks for them.
     """
-    checked = validate_data(estimator, X, y, ensure_all_finite=False, **rules)
-    require_squares(type(estimator).__name__, "X", checked if isinstance(y, str) and y == NO_TARGETS else checked[0])
+    without_targets = isinstance(y, str) and y == NO_TARGETS
+    if without_targets and not rules.pop("reset", True):
+        checked = validate_new_rows(estimator, X, ensure_all_finite=False, **rules)
+    else:
+        checked = validate_training_rows(estimator, X, y, ensure_all_finite=False, **rules)
+    require_squares(type(estimator).__name__, "X", checked if without_targets else checked[0])
     return checked
 
 

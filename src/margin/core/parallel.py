@@ -1,9 +1,8 @@
 """Threads of our own: they do the work, results come back in order, so the number of threads never shows.
 
-Kernels release the interpreter lock, so Python's threads are enough for them. Numba's own parallel loops are not used:
-GNU OpenMP, their usual carrier, ends a process that was forked from one which had used it, and the other carrier ends a
-process in which two threads meet. These threads go on in both cases: a forked process makes its own when it needs them,
-and callers in several threads share them.
+Kernels release the interpreter lock, so Python's threads are enough for them. OpenMP is not used: GNU's ends a process
+that was forked from one which had used it. These threads go on: a forked process makes its own when it needs them, and
+callers in several threads share them.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ A class writes one line per parameter, with its default, the values it may take 
         _: KW_ONLY
         fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
 
-        coef_: np.ndarray = attribute("Weights of the columns, (p,) or (targets, p).")
+        coef_: np.ndarray = attribute(ArrayOf("n_features"), "Weights of the columns.")
 
 From these lines come ``__init__``, validation and its error sentences, the ``Parameters`` and ``Attributes`` sections
-of the docstring, command-line settings, JSON schemas and search spaces. As in a dataclass, parameters above
-``_: KW_ONLY`` may be given by position. Parameters that several classes share stand in a class of their own that
-derives from :class:`Declared` and is used as a base; where only the default differs, ``alpha: float = default(0.0)``
-takes the rest from there.
+of the docstring, command-line settings, JSON schemas and search spaces, and what is checked of a model file. As in a
+dataclass, parameters above ``_: KW_ONLY`` may be given by position. Parameters that several classes share stand in a
+class of their own that derives from :class:`Declared` and is used as a base; where only the default differs,
+``alpha: float = default(0.0)`` takes the rest from there.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any, Literal, dataclass_transform
 from margin.core.arguments import shown
 from margin.core.docstrings import with_sections
 from margin.core.domains import Build, Domain, Seed
+from margin.core.invariants import Stored
 
 __all__ = [
     "COPY",
@@ -39,6 +40,7 @@ __all__ = [
     "attributes_of",
     "check_parameters",
     "default",
+    "forms_of",
     "parameter",
     "parameter_table",
     "parameters_of",
@@ -48,7 +50,7 @@ __all__ = [
 
 COPY = "Permission to overwrite X, which is never used: X stays as it is."  # what `copy_X` means everywhere
 N_JOBS = "Most threads to use; None uses as many as the work is worth, -1 all cores."
-LARGEST_INTEGER = 2**63  # from here on neither NumPy, Numba nor torch can take one
+LARGEST_INTEGER = 2**63  # from here on neither NumPy, C nor torch can take one
 VERBOSE = "Whether every record of the fit is printed."  # what `verbose` means on every iterative estimator
 
 
@@ -70,11 +72,12 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One declared learned attribute."""
+    """One declared learned attribute; ``form`` is what a model file may hold of it, None if it holds nothing."""
 
     sentence: str
     name: str = ""
     annotation: str = ""
+    form: Stored | None = None
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,23 @@ def default(value: Any, sentence: str | None = None) -> Any:
     return _NewDefault(value, sentence)
 
 
-def attribute(sentence: str, *, init: Literal[False] = False) -> Any:  # noqa: ARG001
-    """Declare what a fit learns; ``init`` tells type checkers that it is no argument of ``__init__``."""
-    return Attribute(sentence)
+def attribute(form: Stored | str | None, sentence: str = "", *, init: Literal[False] = False) -> Any:  # noqa: ARG001
+    """Declare what a fit learns: its form (:mod:`margin.core.invariants`), which every file is checked against, and
+    one sentence, which may be left out where a base has one. ``form`` is None for what no file holds.
+
+    ``init`` tells type checkers that it is no argument of ``__init__``.
+
+    >>> from margin.core.invariants import ArrayOf
+    >>> class Line(Declared):
+    ...     coef_: Any = attribute(ArrayOf("n_features"), "Weights of the columns.")
+    >>> class Plane(Line):
+    ...     coef_: Any = attribute(ArrayOf("n_features", 2))
+    >>> attributes_of(Plane)["coef_"].sentence, forms_of(Plane)["coef_"].dims
+    ('Weights of the columns.', ('n_features', 2))
+    """
+    if isinstance(form, str):
+        return Attribute(form)
+    return Attribute(sentence, form=form)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(attribute,))
@@ -139,8 +156,13 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
 
 
 def attributes_of(cls: type) -> dict[str, Attribute]:
-    """The learned attributes of ``cls`` by name, its own first."""
-    return _declarations(cls, Attribute)
+    """The public learned attributes of ``cls`` by name, its own first."""
+    return {name: found for name, found in _declarations(cls, Attribute).items() if not name.startswith("_")}
+
+
+def forms_of(cls: type) -> dict[str, Stored]:
+    """What a model file may hold of a fitted ``cls``, by name of the attribute; private ones too."""
+    return {name: found.form for name, found in _declarations(cls, Attribute).items() if found.form is not None}
 
 
 def check_parameters(estimator: Any) -> None:
@@ -226,8 +248,8 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
             delattr(cls, name)
         elif isinstance(value, Attribute):
             delattr(cls, name)
-            if not name.startswith("_"):  # a private one only tells type checkers that it is no argument
-                taken[name] = replace(value, name=name, annotation=text)
+            sentence = value.sentence or _sentence_of_base(cls, name)
+            taken[name] = replace(value, name=name, annotation=text, sentence=sentence)
     return taken | _learned_properties(cls)
 
 
@@ -237,6 +259,13 @@ def _inherited(cls: type, name: str, new: _NewDefault) -> Parameter:
     if inherited is None:
         raise TypeError(f"{cls.__name__}: {name} has a new default, but no base declares {name}.")
     return replace(inherited, default=new.value, sentence=inherited.sentence if new.sentence is None else new.sentence)
+
+
+def _sentence_of_base(cls: type, name: str) -> str:
+    inherited = _declarations(cls, Attribute).get(name)
+    if inherited is None:
+        raise TypeError(f"{cls.__name__}: {name} has no sentence, and no base declares {name}.")
+    return inherited.sentence
 
 
 def _learned_properties(cls: type) -> dict[str, Attribute]:

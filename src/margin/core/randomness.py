@@ -31,6 +31,8 @@ def seed_from(random_state: RandomLike) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0]) % SEED_BOUND
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must not be negative; got {random_state!r}.")
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(SEED_BOUND))

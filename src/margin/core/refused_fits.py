@@ -12,20 +12,28 @@ from functools import wraps
 from inspect import isgeneratorfunction
 from typing import Any
 
+from margin.core.streaming import Stream
+from margin.core.summaries import learn_from_stream
+
 __all__ = ["LEARNING", "unchanged_if_refused"]
 
-LEARNING = ("fit", "partial_fit", "fit_transform", "fit_predict", "iterate")
+LEARNING = ("fit", "partial_fit", "fit_transform", "fit_predict", "iterate", "transform")
 
 REFUSALS = (ValueError, TypeError)  # not KeyboardInterrupt: a fit that is broken off leaves what it has learned so far
 
 
 def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The same method, after whose refusal the attributes of the estimator are those from before the call."""
+    """The same method, after whose refusal the attributes of the estimator are those from before the call.
+
+    Given a stream in place of rows, it learns from that, or refuses it (:mod:`margin.core.summaries`).
+    """
     if isgeneratorfunction(method):
 
         @wraps(method)
         def records(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
             with _kept_if_refused(self):
+                if args and isinstance(args[0], Stream):
+                    return (yield from learn_from_stream(self, method, *args, **kwargs))
                 return (yield from method(self, *args, **kwargs))
 
         return records
@@ -33,6 +41,8 @@ def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def learning(self: Any, *args: Any, **kwargs: Any) -> Any:
         with _kept_if_refused(self):
+            if args and isinstance(args[0], Stream):
+                return learn_from_stream(self, method, *args, **kwargs)
             return method(self, *args, **kwargs)
 
     return learning

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,13 +16,13 @@ class SparseCoefficients:
 
     coef_: Any
 
-    def sparsify(self) -> Any:
+    def sparsify(self) -> Self:
         """Keep ``coef_`` as a sparse matrix: less memory where an L1 penalty left few coefficients."""
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
-    def densify(self) -> Any:
+    def densify(self) -> Self:
         """Keep ``coef_`` as an array, as after a fit."""
         check_is_fitted(self)
         self.coef_ = dense_coefficients(self.coef_)

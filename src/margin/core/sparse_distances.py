@@ -9,9 +9,33 @@ import scipy.sparse as sp
 
 from margin.core.sparse_input import dense_rows
 
-__all__ = ["check_neighbors_known", "check_zeros_kept", "distances_given"]
+__all__ = ["GivenDistances", "check_neighbors_known", "check_zeros_kept", "distances_given"]
 
 WITHOUT_ZEROS = ("dok", "bsr")  # formats that drop stored zeros, the distances of equal rows, or add others
+
+
+class GivenDistances:
+    """A model that takes distances in place of rows with ``metric="precomputed"``."""
+
+    metric: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _check_format(self, X: Any) -> None:
+        if self._precomputed:
+            check_zeros_kept(type(self).__name__, X)
+
+    def _dense(self, X: Any) -> np.ndarray:
+        """Checked rows as an array; distances that a sparse ``X`` does not give are infinite."""
+        owner = type(self).__name__
+        return distances_given(owner, X) if sp.issparse(X) and self._precomputed else dense_rows(owner, X)
 
 
 def check_zeros_kept(owner: str, X: Any) -> None:

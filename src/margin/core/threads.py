@@ -21,7 +21,7 @@ from typing import Any
 
 __all__ = ["WORK_PER_THREAD", "available", "blas_threads", "thread_limit", "threads_for", "torch_threads"]
 
-LIMITS = ("MARGIN_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+LIMITS = ("MARGIN_NUM_THREADS", "OMP_NUM_THREADS")
 
 # Below about this many basic operations the cost of waking a second thread exceeds what it saves (measured: a
 # parallel region costs 5 to 50 microseconds, more on a busy machine).
@@ -156,7 +156,8 @@ class _BlasLimit:
     def _set(self) -> None:
         lowest = self._lowest()
         for library, before in zip(_blas_libraries(), self.before, strict=True):
-            library.set_num_threads(before if lowest is None else min(lowest, before))
+            if before > 1:  # one that has a single thread keeps it
+                library.set_num_threads(before if lowest is None else min(lowest, before))
 
 
 _blas = _BlasLimit()

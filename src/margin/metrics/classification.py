@@ -124,7 +124,7 @@ def specificity(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: 
         Weights of the rows; 1 each by default.
     """
     tn, fp, _, _ = _binary_counts("specificity", y_true, y_pred, pos_label, sample_weight)
-    return float(_divided("specificity", np.array(tn), np.array(tn + fp), None))
+    return float(_divide("specificity", np.array(tn), np.array(tn + fp), None))
 
 
 def negative_predictive_value(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: Any = None) -> float:
@@ -142,7 +142,7 @@ def negative_predictive_value(y_true: Any, y_pred: Any, pos_label: Any = None, s
         Weights of the rows; 1 each by default.
     """
     tn, _, fn, _ = _binary_counts("negative_predictive_value", y_true, y_pred, pos_label, sample_weight)
-    return float(_divided("negative_predictive_value", np.array(tn), np.array(tn + fn), None))
+    return float(_divide("negative_predictive_value", np.array(tn), np.array(tn + fn), None))
 
 
 def jaccard(y_true: Any, y_pred: Any, **options: Any) -> Any:
@@ -191,7 +191,7 @@ def _rates(
         tp, support, called = (part[at] if at.size else np.zeros(1) for part in (tp, support, called))
     elif average == "micro":
         tp, support, called = (np.array([part.sum()]) for part in (tp, support, called))
-    values = _divided(where, *_fraction(where, tp, support, called, beta), zero_division)
+    values = _divide(where, *_fraction(where, tp, support, called, beta), zero_division)
     if average is None:
         return values
     if average == "weighted":
@@ -211,7 +211,7 @@ def _fraction(
     return (1 + beta**2) * tp, beta**2 * support + called
 
 
-def _divided(where: str, numerator: np.ndarray, denominator: np.ndarray, zero_division: float | None) -> np.ndarray:
+def _divide(where: str, numerator: np.ndarray, denominator: np.ndarray, zero_division: float | None) -> np.ndarray:
     if zero_division is None and np.any(denominator == 0):
         warn_user(f"{where}: nothing to divide by for some class; its value is set to 0.", RuntimeWarning)
     return ratio(numerator, denominator, 0.0 if zero_division is None else float(zero_division))

@@ -6,74 +6,81 @@ batches. Newton, trust-region, quasi-Newton, conjugate-gradient, coordinate and 
 solver, a genetic algorithm and hyperparameter search follow.
 """
 
-from margin.optimize.bisection import bisect
-from margin.optimize.clipping import accumulate, clip_norm, clip_value
-from margin.optimize.conjugate import conjugate_gradient, nonlinear_cg, steepest_descent
-from margin.optimize.coordinate import coordinate_descent, lasso_coordinate_descent
-from margin.optimize.derivatives import (
-    autograd,
-    gradient_error,
-    numerical_gradient,
-    numerical_hessian,
-    taylor2,
-    torch_hessian,
-)
-from margin.optimize.descent import (
-    adadelta,
-    adagrad,
-    adam,
-    adamw,
-    descend,
-    gradient_descent,
-    momentum,
-    nesterov,
-    rmsprop,
-)
-from margin.optimize.evolution import genetic
-from margin.optimize.finite_sum import FiniteSum, batches, sgd
-from margin.optimize.flow import gradient_flow
-from margin.optimize.interior_point import quadratic_program
-from margin.optimize.line_searches import line_search
-from margin.optimize.methods import METHODS, minimize
-from margin.optimize.proximal import fista, proximal_gradient, soft_threshold
-from margin.optimize.quadratics import classify_critical_point, classify_quadratic
-from margin.optimize.quasi_newton import bfgs, lbfgs
-from margin.optimize.rate_schedules import (
-    Constant,
-    Cosine,
-    CosineRestarts,
-    Cyclical,
-    ExponentialDecay,
-    InversePower,
-    InverseTime,
-    LinearDecay,
-    OneCycle,
-    Plateau,
-    RateSchedule,
-    StepDecay,
-    WarmUp,
-)
-from margin.optimize.rate_search import rate_range_test
-from margin.optimize.rules import (
-    AdaDelta,
-    AdaGrad,
-    Adam,
-    AdaMax,
-    AdamW,
-    AMSGrad,
-    Descent,
-    Lion,
-    Momentum,
-    Muon,
-    NAdam,
-    Nesterov,
-    RMSProp,
-    Rule,
-)
-from margin.optimize.search import grid_search, random_search
-from margin.optimize.second_order import damped_newton, newton, newton_root
-from margin.optimize.steps import Diverged, MinimizerStep, OptimizationError, Result, follow
-from margin.optimize.trust import newton_cg, trust_region
+from typing import TYPE_CHECKING
+
+from margin.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from margin.optimize.bisection import bisect
+    from margin.optimize.clipping import accumulate, clip_norm, clip_value
+    from margin.optimize.conjugate import conjugate_gradient, nonlinear_cg, steepest_descent
+    from margin.optimize.coordinate import coordinate_descent, lasso_coordinate_descent
+    from margin.optimize.derivatives import (
+        autograd,
+        gradient_error,
+        numerical_gradient,
+        numerical_hessian,
+        taylor2,
+        torch_hessian,
+    )
+    from margin.optimize.descent import (
+        adadelta,
+        adagrad,
+        adam,
+        adamw,
+        descend,
+        gradient_descent,
+        momentum,
+        nesterov,
+        rmsprop,
+    )
+    from margin.optimize.evolution import genetic
+    from margin.optimize.finite_sum import FiniteSum, batches, sgd
+    from margin.optimize.flow import gradient_flow
+    from margin.optimize.interior_point import quadratic_program
+    from margin.optimize.line_searches import line_search
+    from margin.optimize.methods import METHODS, minimize
+    from margin.optimize.proximal import fista, proximal_gradient, soft_threshold
+    from margin.optimize.quadratics import classify_critical_point, classify_quadratic
+    from margin.optimize.quasi_newton import bfgs, lbfgs
+    from margin.optimize.rate_schedules import (
+        Constant,
+        Cosine,
+        CosineRestarts,
+        Cyclical,
+        ExponentialDecay,
+        InversePower,
+        InverseTime,
+        LinearDecay,
+        OneCycle,
+        Plateau,
+        RateSchedule,
+        StepDecay,
+        WarmUp,
+    )
+    from margin.optimize.rate_search import rate_range_test
+    from margin.optimize.rules import (
+        AdaDelta,
+        AdaGrad,
+        Adam,
+        AdaMax,
+        AdamW,
+        AMSGrad,
+        Descent,
+        Lion,
+        Momentum,
+        Muon,
+        NAdam,
+        Nesterov,
+        RMSProp,
+        Rule,
+    )
+    from margin.optimize.search import grid_search, random_search
+    from margin.optimize.second_order import damped_newton, newton, newton_root
+    from margin.optimize.steps import Diverged, MinimizerStep, OptimizationError, Result, follow
+    from margin.optimize.trust import newton_cg, trust_region
+else:
+    __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
     "METHODS",

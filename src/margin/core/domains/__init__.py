@@ -8,7 +8,7 @@ from margin.core.domains.base import Build, Domain
 from margin.core.domains.callables import Function, Options
 from margin.core.domains.composed import Array, Either, Instance, Learner, Nested, Optional, Sequence
 from margin.core.domains.named import Named
-from margin.core.domains.resources import Jobs
+from margin.core.domains.resources import Device, Jobs
 from margin.core.domains.values import MOST_LAYERS, Choice, Flag, Integer, Number, Seed, Text
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Array",
     "Build",
     "Choice",
+    "Device",
     "Domain",
     "Either",
     "Flag",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from margin.core.domains.base import Build, Domain
 
-__all__ = ["Jobs"]
+__all__ = ["Device", "Jobs"]
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,31 @@ class Jobs(Domain):
 
     def wrong(self) -> list[Any]:
         return [0, 1.5, "a string"]
+
+
+@dataclass(frozen=True)
+class Device(Domain):
+    """Where a network computes, by the names of torch; whether it is there is asked when a fit begins.
+
+    >>> Device().accepts("cuda:1"), Device().accepts("the graphics card")
+    (True, False)
+    """
+
+    description = "'auto' or the name of a device such as 'cpu', 'cuda:1' or 'mps'"
+
+    def type_text(self) -> str:
+        return "str"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and re.fullmatch(r"[a-z]+(:\d{1,3})?", value) is not None
+
+    def parse(self, text: str, build: Build | None = None) -> str:
+        if not self.accepts(text):
+            raise ValueError(f"{text!r} is not {self.description}.")
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+    def wrong(self) -> list[Any]:
+        return [0, "no such device"]

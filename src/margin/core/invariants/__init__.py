@@ -3,7 +3,7 @@
 Kernels trust their arrays: an index out of range would read foreign memory, two children that point at each other would
 never end. So every class that a model file may hold has a :class:`Form`: one :class:`Stored` per attribute, with
 dtype, shape and range. Shapes are written with names (``ArrayOf("n_classes", "n_features")``), and one name has one
-size in the whole model. The forms stand in the ``stored.py`` of each package.
+size in the whole model. A learned attribute is declared with its form (:func:`margin.core.parameters.attribute`).
 
 >>> import numpy as np
 >>> form = Form({"classes_": ArrayOf("n_classes", kind="labels"), "coef_": ArrayOf("n_classes", "n_features")})

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from margin.core.invariants.arrays import ArrayOf
-from margin.core.invariants.containers import Sometimes, sometimes
+from margin.core.invariants.containers import DictOf, Sometimes, sometimes
 from margin.core.invariants.sizes import Sizes, Stored, Violation
-from margin.core.invariants.values import Count
+from margin.core.invariants.values import Count, StringOf
 
-__all__ = ["NO_COLUMNS", "Form"]
+__all__ = ["COMMON", "NO_COLUMNS", "Form", "Rule"]
 
 Rule = Callable[[Any, Sizes], None]
+OUTPUT = "_sklearn_output_config"  # what scikit-learn's set_output leaves in a model, fitted or not
 COMMON: Mapping[str, Stored] = {
     "n_features_in_": Count(low=1, size="n_features"),
     "feature_names_in_": sometimes(ArrayOf("n_features", kind="names")),
+    OUTPUT: sometimes(DictOf(StringOf(), StringOf())),
 }
 
 # Of models of texts, and of those that ask a model inside for the number of columns.
@@ -42,7 +44,7 @@ class Form:
             if name in attributes:
                 stored.check(attributes[name], name, sizes)
         # A model that is not fitted, such as the member that an ensemble copies, has nothing to look at.
-        fitted = not self.attributes or any(name in attributes for name in declared)
+        fitted = not self.attributes or any(name in attributes for name in declared if name != OUTPUT)
         if self.attributes and fitted:
             _refuse_missing(declared, attributes)
         for check in sizes.later:

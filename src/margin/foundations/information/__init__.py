@@ -4,21 +4,9 @@ normals (``gaussians``), codes whose length they are (``coding``), and a fit by 
 Distributions are arrays whose last axis holds the classes; everything is in nats unless ``base`` says otherwise.
 """
 
-from margin.foundations.information.coding import (
-    decode,
-    encode,
-    huffman_code,
-    kraft_sum,
-    mean_code_length,
-    shannon_code,
-)
-from margin.foundations.information.divergence import (
-    DivergenceEstimate,
-    js_divergence,
-    kl_divergence,
-    kl_monte_carlo,
-    mutual_information,
-)
+from typing import TYPE_CHECKING
+
+from margin.core.lazy_names import lazy_names
 from margin.foundations.information.entropy import (
     SurpriseLaws,
     cross_entropy,
@@ -29,13 +17,32 @@ from margin.foundations.information.entropy import (
     surprise_laws,
     total_surprise,
 )
-from margin.foundations.information.gaussians import NormalParameters, fit_normal, kl_gaussians, kl_normal
-from margin.foundations.information.poisson_fit import (
-    PoissonFit,
-    fit_poisson_to_geometric,
-    geometric_pmf,
-    poisson_pmf,
-)
+
+if TYPE_CHECKING:
+    from margin.foundations.information.coding import (
+        decode,
+        encode,
+        huffman_code,
+        kraft_sum,
+        mean_code_length,
+        shannon_code,
+    )
+    from margin.foundations.information.divergence import (
+        DivergenceEstimate,
+        js_divergence,
+        kl_divergence,
+        kl_monte_carlo,
+        mutual_information,
+    )
+    from margin.foundations.information.gaussians import NormalParameters, fit_normal, kl_gaussians, kl_normal
+    from margin.foundations.information.poisson_fit import (
+        PoissonFit,
+        fit_poisson_to_geometric,
+        geometric_pmf,
+        poisson_pmf,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
     "DivergenceEstimate",

@@ -5,17 +5,24 @@ plain Euclidean form for graphs of rows, where no row is its own neighbor. The m
 with its proof of exactness in ``search``.
 """
 
+from typing import TYPE_CHECKING
+
+from margin.core.lazy_names import lazy_names
 from margin.foundations.neighbors.geometry import METRICS, Geometry, distance_matrix, geometry
-from margin.foundations.neighbors.pairwise import PAIRWISE_METRICS, PairwiseIndex, pairwise_distances
-from margin.foundations.neighbors.queries import (
-    Neighbors,
-    nearest,
-    nearest_rows,
-    pairs_within,
-    radius_neighbors,
-    without_itself,
-)
-from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
+
+if TYPE_CHECKING:
+    from margin.foundations.neighbors.pairwise import PAIRWISE_METRICS, PairwiseIndex, pairwise_distances
+    from margin.foundations.neighbors.queries import (
+        Neighbors,
+        nearest,
+        nearest_rows,
+        pairs_within,
+        radius_neighbors,
+        without_itself,
+    )
+    from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
+else:
+    __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
     "ALGORITHMS",

@@ -85,7 +85,10 @@ def _padded(products: np.ndarray, half_squares: np.ndarray) -> tuple[np.ndarray,
     missing = -len(half_squares) % TOGETHER
     if not missing:
         return products, half_squares
-    return np.pad(products, ((0, 0), (0, missing))), np.pad(half_squares, (0, missing), constant_values=np.inf)
+    # By hand: np.pad takes as long as the products of a small table.
+    wide, far = np.zeros((len(products), products.shape[1] + missing), products.dtype), np.full(missing, np.inf)
+    wide[:, : products.shape[1]] = products
+    return wide, np.append(half_squares, far.astype(half_squares.dtype))
 
 
 @dataclass(frozen=True)

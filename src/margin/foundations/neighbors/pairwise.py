@@ -53,7 +53,7 @@ def pairwise_distances(metric: Metric, queries: np.ndarray, points: np.ndarray, 
 def haversine(queries: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Angles at the center of the earth between places given by latitude and longitude in radians, (m, n).
 
-    >>> float(haversine(np.array([[0.0, 0.0]]), np.array([[0.0, np.pi / 2]]))[0, 0] / np.pi)
+    >>> round(float(haversine(np.array([[0.0, 0.0]]), np.array([[0.0, np.pi / 2]]))[0, 0] / np.pi), 9)
     0.5
     """
     if queries.shape[1] != 2 or points.shape[1] != 2:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import signal
 
 from margin.foundations.probability.arguments import Array, integer, numbers, positive
 from margin.foundations.probability.normal import Normal
@@ -51,7 +50,7 @@ def convolve_densities(f: Density, g: Density, low: float, high: float, n: int =
         raise ValueError(f"convolve_densities: low must be below high; got {low!r} and {high!r}.")
     step = (high - low) / integer("convolve_densities", "n", n, low=2)
     x: Array = low + step * (np.arange(n, dtype=np.float64) + 0.5)
-    density = signal.fftconvolve(f(x), g(x)) * step
+    density = _convolve(f(x), g(x)) * step
     z: Array = 2 * low + step * np.arange(1, 2 * n, dtype=np.float64)
     return z, np.maximum(density, 0.0)
 
@@ -102,5 +101,11 @@ def noised_density(p0: Density, sigma: float, grid: ArrayLike) -> Array:
     if reach < 2 * NOISE_REACH:
         raise ValueError(f"noised_density: grid step {step:g} is too coarse for sigma={sigma:g}; use half of sigma.")
     kernel = Normal(0, sigma).pdf(step * np.arange(-reach, reach + 1))
-    full = signal.fftconvolve(p0(z), kernel) * step
+    full = _convolve(p0(z), kernel) * step
     return np.maximum(full[reach : reach + z.size], 0.0)
+
+
+def _convolve(a: Array, b: Array) -> Array:
+    from scipy.signal import fftconvolve  # imports as much as all else that a prediction needs of SciPy
+
+    return fftconvolve(a, b)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from margin.foundations.probability.arguments import Array, numbers
 from margin.foundations.probability.distribution import Distribution
@@ -106,6 +105,8 @@ def maximum_a_posteriori(
     log_prior : callable
         Log-density of the prior at a parameter vector.
     """
+    from scipy import optimize
+
     x = numbers("maximum_a_posteriori", "data", data)
     if x.size == 0:
         raise ValueError("maximum_a_posteriori: data must not be empty.")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import integrate
 
 from margin.foundations.probability.arguments import SIMPLEX_TOLERANCE, Array, frozen, numbers
 
@@ -112,4 +111,6 @@ def marginal_density(
     >>> round(marginal_density(uniform_triangle, 0.25, 0, 0.25), 9)
     0.5
     """
+    from scipy import integrate
+
     return float(integrate.quad(lambda y: joint(x, y), low, high, epsabs=1e-12, epsrel=1e-10, limit=200)[0])

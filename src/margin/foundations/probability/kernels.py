@@ -26,6 +26,7 @@ from margin.foundations.probability.pair_matrices import (
     fill_distances,
     fill_products,
 )
+from margin.foundations.probability.radial import EXPONENTIAL, GAUSSIAN
 
 __all__ = [
     "gamma_from_length_scale",
@@ -142,15 +143,7 @@ def rbf_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float = 1
     >>> rbf_kernel([[0.0], [1.0]]).round(6).tolist()
     [[1.0, 0.606531], [0.606531, 1.0]]
     """
-    X, Z = checked_pair("rbf_kernel", X, Z)
-    # Scaling the inputs is n d work; scaling the distances would be n m.
-    scale = X.dtype.type(1 / (np.sqrt(2) * positive("rbf_kernel", "length_scale", length_scale)))
-
-    def finish(block: Matrix) -> None:
-        np.negative(block, out=block)
-        np.exp(block, out=block)
-
-    return fill_distances(X * scale, None if Z is None else Z * scale, finish, absolute=True)
+    return GAUSSIAN(X, Z, length_scale)
 
 
 def laplace_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float = 1.0) -> Matrix:
@@ -168,15 +161,7 @@ def laplace_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float
     length_scale : float
         Length scale, :math:`\ell`.
     """
-    X, Z = checked_pair("laplace_kernel", X, Z)
-    scale = X.dtype.type(1 / positive("laplace_kernel", "length_scale", length_scale))
-
-    def finish(block: Matrix) -> None:
-        np.sqrt(block, out=block)
-        np.negative(block, out=block)
-        np.exp(block, out=block)
-
-    return fill_distances(X * scale, None if Z is None else Z * scale, finish, absolute=True)
+    return EXPONENTIAL(X, Z, length_scale)
 
 
 def periodic_kernel(X: ArrayLike, Z: ArrayLike | None = None, period: float = 1.0, length_scale: float = 1.0) -> Matrix:

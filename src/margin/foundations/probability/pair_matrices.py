@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Matrix", "checked_pair", "checked_rows", "fill_distances", "fill_products", "longest_row"]
+__all__ = ["KnownRows", "Matrix", "checked_pair", "checked_rows", "fill_distances", "fill_products", "longest_row"]
 
 Matrix = NDArray[Any]
 # Entries of one block (2 MB of float64) and rows of one symmetric block: measured, with 3000 rows the cost is flat
@@ -92,17 +92,39 @@ def fill_distances(X: Matrix, Z: Matrix | None, finish: Callable[[Matrix], None]
 
     Where ``finish`` needs their ``absolute`` error to be small, rows too long for that are subtracted instead.
     """
-    other = X if Z is None else Z
-    center = other.mean(axis=0)
+    known = KnownRows(X if Z is None else Z)
+    return known.distances(None if Z is None else X, finish, absolute=absolute)
 
-    def clip_and_finish(block: Matrix) -> None:
-        np.maximum(block, 0, out=block)
-        finish(block)
 
-    x, z = X - center, other - center
-    x_norms, z_norms = (np.einsum("ij,ij->i", rows, rows)[:, None] for rows in (x, z))
-    if absolute and not max(x_norms.max(), z_norms.max()) <= longest_row(X.dtype):
-        return _fill_gaps(X, other, finish)
-    left = np.concatenate([-2 * x, x_norms, np.ones_like(x_norms)], axis=1)
-    right = np.concatenate([z, np.ones_like(z_norms), z_norms], axis=1)
-    return fill_products(left, right, clip_and_finish, symmetric=Z is None, zero_diagonal=True)
+class KnownRows:
+    """Rows z that distances of several tables are asked to, with what is the same for all of them."""
+
+    def __init__(self, rows: Matrix):
+        self.rows, self.center = rows, rows.mean(axis=0)
+        z, norms = _centered(rows, self.center)
+        self.longest = norms.max()  # squared
+        self.right = np.concatenate([z, np.ones_like(norms), norms], axis=1)
+
+    def distances(self, X: Matrix | None, finish: Callable[[Matrix], None], *, absolute: bool = False) -> Matrix:
+        """:func:`fill_distances` of rows X, or of all pairs of the known ones, which are of the same type."""
+        symmetric = X is None
+        if X is None:
+            X, x, norms, longest = self.rows, self.right[:, :-2], self.right[:, -1:], self.longest
+        else:
+            x, norms = _centered(X, self.center)
+            longest = max(norms.max(), self.longest)
+
+        def clip_and_finish(block: Matrix) -> None:
+            np.maximum(block, 0, out=block)
+            finish(block)
+
+        if absolute and not longest <= longest_row(X.dtype):
+            return _fill_gaps(X, self.rows, finish)
+        left = np.concatenate([-2 * x, norms, np.ones_like(norms)], axis=1)
+        return fill_products(left, self.right, clip_and_finish, symmetric=symmetric, zero_diagonal=True)
+
+
+def _centered(rows: Matrix, center: Matrix) -> tuple[Matrix, Matrix]:
+    """The rows minus the center, and their squared norms (n, 1)."""
+    moved = rows - center
+    return moved, np.einsum("ij,ij->i", moved, moved)[:, None]

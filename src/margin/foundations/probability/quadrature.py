@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import integrate
 
 from margin.foundations.probability.arguments import Array
 
@@ -53,6 +52,8 @@ def infinite_sum(owner: str, term: Callable[[Array], Array], start: float, first
 
 def panel_integral(f: Callable[[float], float], low: float, high: float) -> float:
     """Adaptive quadrature from low to high."""
+    from scipy import integrate
+
     with warnings.catch_warnings():
         # Requests beyond rounding are answered as well as rounding allows.
         warnings.simplefilter("ignore", integrate.IntegrationWarning)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from margin.foundations.statistics.arguments import Floats, vector
 from margin.foundations.statistics.families import FAMILIES, Family
@@ -63,6 +62,8 @@ def mle_numerical(family: str, data: ArrayLike) -> LikelihoodEstimate:
     data : array-like of shape (n,)
         Observations.
     """
+    from scipy import optimize
+
     law, values = _law("mle_numerical", family), vector("mle_numerical", "data", data)
     law.check(values)
 
@@ -95,6 +96,8 @@ def fit_conditional(family: str, network: Network, X: ArrayLike, y: ArrayLike, s
     start : array-like
         Where the search for :math:`\phi` begins.
     """
+    from scipy import optimize
+
     law = _law("fit_conditional", family)
     inputs, targets = np.asarray(X, dtype=np.float64), vector("fit_conditional", "y", y)
     law.check(targets)

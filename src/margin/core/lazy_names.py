@@ -1,0 +1,59 @@
+"""Packages that import a module of theirs when one of its names is asked for, not when they are imported.
+
+A package says what it offers as any other does, in imports at its head, but below ``if TYPE_CHECKING:``, where readers,
+editors and mypy see them; ``__getattr__, __dir__ = lazy_names(__name__)`` reads the same lines when the first name
+is asked for. A name that a module of the package has too must be imported outright: importing that module would bind
+the module to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+__all__ = ["lazy_homes", "lazy_names"]
+
+
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The functions ``__getattr__`` and ``__dir__`` of the package."""
+
+    def __getattr__(name: str) -> Any:
+        home = None if name.startswith("__") else lazy_homes(package).get(name)
+        if home is None:
+            return _module_in(package, name)
+        value = getattr(importlib.import_module(home), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *lazy_homes(package)})
+
+    return __getattr__, __dir__
+
+
+def _module_in(package: str, name: str) -> Any:
+    """The module of the package with that name: a package that imports outright has these as attributes too."""
+    if not name.startswith("__") and importlib.util.find_spec(f"{package}.{name}") is not None:
+        return importlib.import_module(f"{package}.{name}")
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+@cache
+def lazy_homes(package: str) -> dict[str, str]:
+    """The modules from which the package imports each of its lazy names."""
+    spec = sys.modules[package].__spec__
+    source = spec.loader.get_source(package)  # type: ignore[union-attr]
+    return dict(_type_checking_imports(ast.parse(source or "")))
+
+
+def _type_checking_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for statement in tree.body:
+        if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):
+            for inner in statement.body:
+                if isinstance(inner, ast.ImportFrom) and inner.module:
+                    yield from ((alias.name, inner.module) for alias in inner.names)
