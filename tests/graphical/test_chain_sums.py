@@ -73,3 +73,24 @@ def test_scaled_messages_are_those_in_logarithms(seed, spread, zeros):
     np.testing.assert_allclose(marginals, m, atol=1e-8)
     np.testing.assert_allclose(pairs, p, atol=1e-7)
     np.testing.assert_allclose(marginals.sum(axis=1), 1, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_message_that_was_lost_comes_back(seed):
+    """The state that fits at last was hopeless in between; another must be entered, cannot be left, and never fits."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, 1, (150, 3))
+    scores[:50, 1:] -= 30.0
+    scores[50:100, :2] -= 35.0 + 5 * seed
+    scores[100:, 1:] -= 40.0
+    between = np.log([[0.8, 0.2, 1.0], [1.0, 0.8, 0.2], [1.0, 1.0, 1.0]])
+    between[[0, 1, 2, 2], [2, 0, 0, 1]] = -np.inf
+    first, last = np.array([0.0, -np.inf, -np.inf]), np.zeros(3)
+    log_z, marginals, pairs = sums(scores, np.array([150]), first, last, between)
+    expected, moves = np.zeros(scores.shape), np.zeros((3, 3))
+    memory = *np.empty((2, 150, 3)), np.empty(150), np.empty((3, 3)), *np.empty((4, 3))
+    z = sums_in_logarithms(0, 150, scores, first, last, between, expected, moves, ChainScratch(*memory))
+    np.testing.assert_allclose(log_z[0], z, rtol=1e-12)
+    np.testing.assert_allclose(marginals, expected, atol=1e-9)
+    np.testing.assert_allclose(pairs, moves, atol=1e-8)
+    np.testing.assert_allclose(marginals.sum(axis=1), 1.0, atol=1e-9)

@@ -1,10 +1,13 @@
 """Networks and circuits learned from tables."""
 
+import warnings
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import margin
 from margin.graphical import BayesianNetwork, SumProductNetwork
 from margin.graphical.graphs import skeleton
 from margin.graphical.network import DiscreteNetwork, random_network
@@ -105,3 +108,64 @@ def test_posteriors_of_a_wide_graph_are_refused_in_one_sentence():
     net = random_network(parents, 12, np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"a table of .* entries is needed"):
         net.posteriors()
+
+
+def weather(seed=0, n=600):
+    rng = np.random.default_rng(seed)
+    sky = rng.choice(["clear", "cloud", "rain"], size=n)
+    ground = np.where((sky == "rain") ^ (rng.random(n) < 0.05), "wet", "dry")
+    return pd.DataFrame({"sky": sky, "ground": pd.Categorical(ground), "month": rng.integers(1, 13, size=n)})
+
+
+def test_strings_and_categories_are_states_and_columns_have_names():
+    frame = weather()
+    model = BayesianNetwork(max_categories=12).fit(frame)
+    assert [len(table) and table.shape[-1] for table in model.tables_] == [3, 2, 12]
+    assert {tuple(sorted(edge)) for edge in model.edges_.tolist()} == {(0, 1)}
+    answer = model.query(["ground"], {"sky": "rain"})
+    share = np.mean(frame.ground[frame.sky == "rain"] == "wet")
+    assert answer.variables == ("ground",)
+    assert model.states("ground") == ["dry", "wet"]
+    assert answer.values[1] == pytest.approx(share, abs=0.01)
+    np.testing.assert_array_equal(model.query([1], {0: "rain"}).values, answer.values)
+    np.testing.assert_array_equal(model.query("ground", {"sky": "rain"}).values, answer.values)
+    drawn = model.sample(200, random_state=0)
+    assert list(drawn.columns) == ["sky", "ground", "month"]
+    assert set(drawn.sky) <= {"clear", "cloud", "rain"}
+    assert set(drawn.month) <= set(range(1, 13))
+    assert model.score_samples(frame.assign(sky="snow"))[0] == -np.inf
+    gap = frame[:3].assign(ground=["dry", None, "wet"], sky=["rain", "rain", "rain"])
+    assert model.impute(gap).ground.tolist() == ["dry", "wet", "wet"]
+    as_objects = BayesianNetwork(max_categories=12).fit(frame.astype(object).to_numpy())
+    np.testing.assert_allclose(as_objects.score(frame.astype(object).to_numpy()), model.score(frame))
+
+
+def test_a_network_of_strings_is_stored(tmp_path):
+    frame = weather()
+    model = BayesianNetwork(max_categories=12).fit(frame)
+    margin.save(model, tmp_path / "net.margin")
+    again = margin.load(tmp_path / "net.margin")
+    np.testing.assert_array_equal(again.score_samples(frame), model.score_samples(frame))
+    assert again.sample(5, random_state=1).equals(model.sample(5, random_state=1))
+
+
+def test_integers_that_are_cut_are_told():
+    with pytest.warns(UserWarning, match="column 'month' has 12 different integers and is cut into 8 intervals; max"):
+        model = BayesianNetwork().fit(weather())
+    assert model.states("month")[0][0] == -np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BayesianNetwork().fit(np.random.default_rng(0).normal(size=(50, 2)))  # numbers are meant to be cut
+
+
+def test_questions_about_what_is_not_there_are_refused():
+    model = BayesianNetwork(max_categories=12).fit(weather())
+    for columns, evidence, sentence in [
+        (["wind"], None, "there is no column 'wind'; there are"),
+        ([3], None, "there is no column 3"),
+        (["sky"], {"ground": "damp"}, "column 1 never had the value 'damp'"),
+        (["sky"], {"month": 13}, "column 2 never had the value 13"),
+        (["sky"], {"month": "May"}, "the value of column 2 must be an array of real numbers; got 'May'"),
+    ]:
+        with pytest.raises(ValueError, match=f"^BayesianNetwork.query: {sentence}"):
+            model.query(columns, evidence)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from margin.compiled.svm import sweep_rows
 from margin.kernels import LinearSVC
-from margin.kernels.crammer_singer import crammer_singer_objectives, sweep_reference
+from margin.kernels.crammer_singer import crammer_singer_objectives
 
 X, Y = load_iris(return_X_y=True)
 OPTIONS = {"multi_class": "crammer_singer", "C": 0.5, "random_state": 0, "max_iter": 20_000}
@@ -31,6 +31,23 @@ def test_of_two_classes_the_difference_is_one_machine():
     theirs = svm.LinearSVC(**OPTIONS, tol=1e-8).fit(X[part], Y[part])
     assert ours.coef_.shape == (1, 4)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=2e-3)
+
+
+def sweep_reference(X, order, codes, bounds, squares, W, alpha):
+    """One pass over the rows of dense ``X``, in place: the twin of the compiled loop."""
+    for i in order:
+        if squares[i] == 0:
+            continue
+        own = np.arange(W.shape[1]) == codes[i]
+        b = X[i] @ W + ~own - squares[i] * alpha[i]
+        pull = np.sort(b + np.where(own, squares[i] * bounds[i], 0.0))[::-1]
+        # The largest number of classes r whose coefficients are not at their bounds.
+        levels = (np.cumsum(pull) - squares[i] * bounds[i]) / np.arange(1, len(pull) + 1)
+        beyond = np.flatnonzero(levels[:-1] >= pull[1:])
+        level = levels[beyond[0] if len(beyond) else -1]
+        new = np.minimum(np.where(own, bounds[i], 0.0), (level - b) / squares[i])
+        W += np.outer(X[i], new - alpha[i])
+        alpha[i] = new
 
 
 @pytest.mark.parametrize("seed", range(3))

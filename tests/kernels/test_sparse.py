@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 import margin
 from margin.core.invariants import Violation
-from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, sparse_rows, squared_hinge, stored
+from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, sparse_rows, squared_hinge
+from margin.store.forms import form_of_class
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +150,7 @@ def test_a_file_with_fewer_coefficients_than_it_claims_is_refused():
     X, y = table(150, 12, density=0.3)
     for model in (SVC().fit(X, y), SVR().fit(X, y)):
         fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
-        form = stored.FORMS[type(model).__name__]
+        form = form_of_class(type(model))
         form.check(fitted)
         with pytest.raises(Violation, match="dual_coef_ must store every coefficient"):
             form.check(fitted | {"dual_coef_": sp.csr_array(model.dual_coef_.shape)})

@@ -4,11 +4,18 @@ Each knows P(class, row); what it says follows in ``posterior``. The naive ones 
 take chunks of a table exactly (``statistics``), the discriminants from factors of the centered rows (``factors``).
 """
 
-from margin.bayes.categorical import CategoricalNB
-from margin.bayes.counting import BernoulliNB, MultinomialNB
-from margin.bayes.gaussian import GaussianNB
-from margin.bayes.linear_discriminant import LinearDiscriminantAnalysis
-from margin.bayes.quadratic_discriminant import QuadraticDiscriminantAnalysis
+from typing import TYPE_CHECKING
+
+from margin.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from margin.bayes.categorical import CategoricalNB
+    from margin.bayes.counting import BernoulliNB, MultinomialNB
+    from margin.bayes.gaussian import GaussianNB
+    from margin.bayes.linear_discriminant import LinearDiscriminantAnalysis
+    from margin.bayes.quadratic_discriminant import QuadraticDiscriminantAnalysis
+else:
+    __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
     "BernoulliNB",

@@ -13,9 +13,12 @@ from sklearn.utils.validation import validate_data
 from margin.bayes.counting import Smoothing
 from margin.bayes.naive import NO_TARGETS, NaiveBayes
 from margin.bayes.posterior import log_priors
+from margin.bayes.stored import categories_ascend
 from margin.core.domains import Either, Integer, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf, ListOf
 from margin.core.parameters import attribute, parameter
+from margin.core.summaries import union_of
 
 __all__ = ["CategoricalNB", "category_log_probabilities"]
 
@@ -52,7 +55,14 @@ class CategoricalNB(Smoothing, NaiveBayes):
         "Fewest categories that a column is taken to have, one number or one per column; None reads them off X.",
     )
 
-    categories_: list[np.ndarray] = attribute("The values that every column was seen to hold, ascending.")
+    _value_count: list[np.ndarray] = attribute(
+        ListOf(ArrayOf("n_classes", None, low=0), "n_features"), "Weighted counts of the values in every class."
+    )
+    categories_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None), "n_features"), "The values that every column was seen to hold, ascending."
+    )
+
+    _stored_rules = (categories_ascend,)
 
     @property
     def n_categories_(self) -> np.ndarray:
@@ -99,11 +109,21 @@ class CategoricalNB(Smoothing, NaiveBayes):
             np.add.at(counts.reshape(-1), codes * len(values) + positions, weights)
             self.categories_[j], self._value_count[j] = values, counts
 
-    def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
+    def _class_statistics(self) -> tuple[str, ...]:
+        return "class_count_", "_value_count"
+
+    def _with_statistics_of(self, other: Any) -> CategoricalNB:
+        self.class_count_ = self.class_count_ + other.class_count_
+        pairs = zip(self.categories_, self._value_count, other.categories_, other._value_count)
+        merged = [_merged_counts(*pair) for pair in pairs]
+        self.categories_, self._value_count = [values for values, _ in merged], [counts for _, counts in merged]
+        return self
+
+    def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         return validate_data(self, X, y, reset=first, dtype=np.float64)
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
-        X = self._checked(X)
+        X = self._check_rows(X)
         joint = np.tile(self.class_log_prior_, (len(X), 1))
         columns = zip(np.ascontiguousarray(X.T), self.categories_, self._value_count, self.n_categories_)
         for column, values, counts, n in columns:
@@ -120,6 +140,17 @@ class CategoricalNB(Smoothing, NaiveBayes):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags
+
+
+def _merged_counts(
+    values: np.ndarray, counts: np.ndarray, other_values: np.ndarray, other_counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The values of both, ascending, and their counts (classes, values)."""
+    both, mine, theirs = union_of(values, other_values)
+    total = np.zeros((len(counts), len(both)))
+    total[:, mine] += counts
+    total[:, theirs] += other_counts
+    return both, total
 
 
 def _are_codes(values: np.ndarray) -> bool:

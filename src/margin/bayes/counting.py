@@ -19,6 +19,7 @@ from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import add_to_sums
 from margin.core.domains import Either, Flag, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.notices import warn_user
 from margin.core.parameters import Declared, attribute, parameter
 
@@ -93,7 +94,9 @@ class _CountingNB(Smoothing, NaiveBayes):
         "one per column.",
     )
 
-    feature_count_: np.ndarray = attribute("Weighted counts of the columns in every class, (classes, p).")
+    feature_count_: np.ndarray = attribute(
+        ArrayOf("n_classes", "n_features", low=0), "Weighted counts of the columns in every class, (classes, p)."
+    )
 
     @property
     def class_log_prior_(self) -> np.ndarray:
@@ -108,11 +111,16 @@ class _CountingNB(Smoothing, NaiveBayes):
             add_to_sums(self._counted(_part(X, rows)), codes[rows], weights[rows], self.feature_count_)
         np.add.at(self.class_count_, codes, weights)
 
+    def _with_statistics_of(self, other: Any) -> Any:
+        self.class_count_ = self.class_count_ + other.class_count_
+        self.feature_count_ = self.feature_count_ + other.feature_count_
+        return self
+
     def _counted(self, rows: Any) -> Any:
         """What is counted in these rows."""
         return rows
 
-    def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
+    def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         return validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=np.float64, order="C")
 
     def _log_priors(self) -> np.ndarray:
@@ -143,8 +151,8 @@ class MultinomialNB(_CountingNB):
         """Smoothed log-probabilities of the features, (classes, d)."""
         return smoothed_log_probabilities(self.feature_count_, self._smoothing)
 
-    def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
-        checked = super()._checked(X, y, first=first)
+    def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
+        checked = super()._check_rows(X, y, first=first)
         rows = checked[0] if isinstance(checked, tuple) else checked
         least = rows.min() if not sp.issparse(rows) or rows.nnz else 0.0
         if least < 0:
@@ -152,7 +160,7 @@ class MultinomialNB(_CountingNB):
         return checked
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
-        return self._checked(X) @ np.maximum(self.feature_log_prob_, IMPOSSIBLE).T + self._log_priors()
+        return self._check_rows(X) @ np.maximum(self.feature_log_prob_, IMPOSSIBLE).T + self._log_priors()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -180,8 +188,8 @@ class BernoulliNB(_CountingNB):
         with np.errstate(divide="ignore"):
             return np.log(self.feature_count_ + alpha) - np.log(self.class_count_[:, None] + 2 * alpha)
 
-    def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
-        checked = super()._checked(X, y, first=first)
+    def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
+        checked = super()._check_rows(X, y, first=first)
         rows = checked[0] if isinstance(checked, tuple) else checked
         if self.binarize is None and not np.isin(rows.data if sp.issparse(rows) else rows, (0, 1)).all():
             raise ValueError("BernoulliNB: with binarize=None X must hold zeros and ones only.")
@@ -198,7 +206,7 @@ class BernoulliNB(_CountingNB):
         return sp.csr_array((ones, rows.indices, rows.indptr), shape=rows.shape)
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
-        X = self._checked(X)
+        X = self._check_rows(X)
         parts = [
             bernoulli_log_likelihood(
                 self._counted(_part(X, rows)), self.feature_count_, self.class_count_, self._smoothing

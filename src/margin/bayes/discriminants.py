@@ -8,42 +8,21 @@ Linear if all classes share one covariance, quadratic otherwise.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from margin.bayes.class_scatter import ClassFactors, ClassScatter, TrainingRows
 from margin.bayes.posterior import PosteriorClassifier, given_priors
 from margin.core.classes import check_classes, encode_classes
+from margin.core.new_rows import validate_new_rows
+from margin.core.number_range import validate_squarable
+from margin.core.streaming import RowBlock
+from margin.core.summaries import plain_labels
 
-__all__ = ["Discriminant", "TrainingRows", "mean_row"]
-
-
-class TrainingRows(NamedTuple):
-    """Rows ``X`` (n, d), the class of each in ``codes`` (n,), ``labels`` of the classes and weights (n,) or None."""
-
-    X: np.ndarray
-    codes: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray | None
-
-    @property
-    def counts(self) -> np.ndarray:
-        """The weight of every class."""
-        return np.bincount(self.codes, weights=self.weights, minlength=len(self.labels))
-
-    def of_class(self, c: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """The rows of one class and their weights."""
-        mine = self.codes == c
-        return self.X[mine], None if self.weights is None else self.weights[mine]
-
-    def class_means(self) -> np.ndarray:
-        """Mean row of each class, (classes, d)."""
-        return np.stack([mean_row(*self.of_class(c)) for c in range(len(self.labels))])
-
-
-def mean_row(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    return X.mean(axis=0) if weights is None else weights @ X / weights.sum()
+__all__ = ["Discriminant"]
 
 
 class Discriminant(PosteriorClassifier):
@@ -71,11 +50,35 @@ class Discriminant(PosteriorClassifier):
             used = weights > 0
             X, y, weights = (X, y, weights) if used.all() else (X[used], y[used], weights[used])
         labels, codes = encode_classes(y)
-        if len(labels) < 2:
-            raise ValueError(f"{self._name}: y must hold at least two classes; got 1 class, {labels[0]}.")
-        return TrainingRows(X, codes, labels, weights)
+        rows = TrainingRows(X, codes, labels, weights)
+        self._check_class_count(rows)
+        return rows
 
-    def _class_priors(self, rows: TrainingRows) -> np.ndarray:
+    def _check_class_count(self, rows: ClassScatter) -> None:
+        if len(rows.labels) < 2:
+            raise ValueError(f"{self._name}: y must hold at least two classes; got 1 class, {rows.labels[0]}.")
+
+    def summarize(self, block: RowBlock) -> ClassFactors:
+        """The factors of the classes in some rows of a stream."""
+        y = None if block.y is None else plain_labels(block.y)
+        X, y = validate_squarable(self, block.X, y, dtype=np.float64, order="C")
+        check_classes(y)
+        return ClassFactors.of(X, y)
+
+    def merge(self, first: ClassFactors, second: ClassFactors) -> ClassFactors:
+        """The factors of both."""
+        return first.merge(second)
+
+    def solve(self, summary: ClassFactors) -> Any:
+        """Learn from the factors of all rows."""
+        self._check_class_count(summary)
+        return self._learn(summary)
+
+    @abstractmethod
+    def _learn(self, rows: ClassScatter) -> Any:
+        """Learn from means and covariances of the classes."""
+
+    def _class_priors(self, rows: ClassScatter) -> np.ndarray:
         """Given priors, or the classes' fractions of the weight."""
         if self.priors is None:
             counts = rows.counts
@@ -83,4 +86,4 @@ class Discriminant(PosteriorClassifier):
         return given_priors(self._name, "priors", self.priors, len(rows.labels), scaled=True)
 
     def _rows(self, X: Any) -> np.ndarray:
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return validate_new_rows(self, X, dtype=np.float64, order="C")

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
 from sklearn.base import clone
 
-__all__ = ["centered_factor", "class_covariance", "ledoit_wolf_shrinkage", "shrunk_covariance"]
+from margin.foundations.linalg.scatter_factor import BLOCK_ROWS, triangle
 
-BLOCK_ROWS = 1024  # at least four times the columns, so that the factor so far is a small part of each step
+__all__ = ["centered_factor", "class_covariance", "ledoit_wolf_shrinkage", "shrunk_covariance"]
 
 
 def centered_factor(
@@ -30,14 +29,12 @@ def centered_factor(
     """
     n, d = X.shape
     size = max(BLOCK_ROWS, 4 * d)
-    R = np.empty((0, d))
-    for start in range(0, n, size):
-        rows = slice(start, start + size)
-        centered = X[rows] - means[codes[rows]]
-        if weights is not None:
-            centered *= np.sqrt(weights[rows])[:, None]
-        R = qr(np.vstack([R, centered]), mode="r", overwrite_a=True)[0][:d]
-    return R
+
+    def centered(rows: slice) -> np.ndarray:
+        gaps = X[rows] - means[codes[rows]]
+        return gaps if weights is None else gaps * np.sqrt(weights[rows])[:, None]
+
+    return triangle((centered(slice(start, start + size)) for start in range(0, n, size)), d)
 
 
 def ledoit_wolf_shrinkage(X: np.ndarray, weights: np.ndarray | None = None) -> float:

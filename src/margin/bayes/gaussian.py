@@ -16,6 +16,7 @@ from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import ClassMoments, pooled_variance
 from margin.core.domains import Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import attribute, parameter
 
@@ -68,8 +69,12 @@ class GaussianNB(NaiveBayes):
         "Times the largest variance of a column, this is added to every variance.",
     )
 
-    theta_: np.ndarray = attribute("Means of the columns in every class, (classes, p).")
-    scatter_: np.ndarray = attribute("Summed squared deviations from these means, (classes, p).")
+    theta_: np.ndarray = attribute(
+        ArrayOf("n_classes", "n_features"), "Means of the columns in every class, (classes, p)."
+    )
+    scatter_: np.ndarray = attribute(
+        ArrayOf("n_classes", "n_features", low=0), "Summed squared deviations from these means, (classes, p)."
+    )
 
     priors_parameter = "priors"
 
@@ -101,11 +106,16 @@ class GaussianNB(NaiveBayes):
     def _absorb(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
         self._moments.add(X, codes, weights)
 
-    def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
+    def _with_statistics_of(self, other: Any) -> GaussianNB:
+        merged = self._moments.merge(other._moments)
+        self.class_count_, self.theta_, self.scatter_ = merged.weight, merged.mean, merged.scatter
+        return self
+
+    def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         return validate_squarable(self, X, y, reset=first, dtype=np.float64, order="C")
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
-        X = self._checked(X)
+        X = self._check_rows(X)
         variance = self.var_
         flat = np.argwhere(variance <= 0)
         if len(flat):

@@ -14,11 +14,12 @@ from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.bayes.discriminants import Discriminant, TrainingRows
-from margin.bayes.factors import centered_factor, class_covariance
+from margin.bayes.class_scatter import ClassScatter
+from margin.bayes.discriminants import Discriminant
 from margin.core.domains import Choice, Either, Flag, Integer, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.number_range import finite_values, in_safe_units, require_squares
+from margin.core.invariants import ArrayOf, sometimes
+from margin.core.number_range import finite_values, in_safe_units
 from margin.core.parameters import attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.refusals import Unsupported
@@ -112,21 +113,30 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         'An object whose fit learns covariance_, used for every class instead of shrinkage; not for solver "svd".',
     )
 
-    means_: np.ndarray = attribute("Means of the classes, (classes, p).")
-    priors_: np.ndarray = attribute("Probabilities of the classes.")
-    xbar_: np.ndarray = attribute("The overall mean.")
-    scalings_: np.ndarray = attribute("Directions in columns, (p, directions).")
-    explained_variance_ratio_: np.ndarray = attribute("The part of the variance between classes along each direction.")
-    covariance_: np.ndarray = attribute("The covariance within classes, (p, p), where it is kept.")
-    coef_: np.ndarray = attribute("Weights of the linear rule, a row per class, one in all for two classes.")
-    intercept_: np.ndarray = attribute("Constants of the linear rule.")
+    means_: np.ndarray = attribute(ArrayOf("n_classes", "n_features"), "Means of the classes, (classes, p).")
+    priors_: np.ndarray = attribute(ArrayOf("n_classes", low=0), "Probabilities of the classes.")
+    xbar_: np.ndarray = attribute(sometimes(ArrayOf("n_features")), "The overall mean.")
+    scalings_: np.ndarray = attribute(sometimes(ArrayOf("n_features", None)), "Directions in columns, (p, directions).")
+    explained_variance_ratio_: np.ndarray = attribute(
+        sometimes(ArrayOf(None, finite=False)), "The part of the variance between classes along each direction."
+    )
+    covariance_: np.ndarray = attribute(
+        sometimes(ArrayOf("n_features", "n_features")), "The covariance within classes, (p, p), where it is kept."
+    )
+    coef_: np.ndarray = attribute(
+        ArrayOf("n_rows", "n_features"), "Weights of the linear rule, a row per class, one in all for two classes."
+    )
+    intercept_: np.ndarray = attribute(ArrayOf("n_rows"), "Constants of the linear rule.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
         """Learn means, directions and the linear rule; a row of weight two counts as two rows."""
-        rows = self._training_rows(X, y, sample_weight)
-        priors, labels = self._class_priors(rows), rows.labels
-        self._check_sizes(rows.X, len(labels))
-        means = rows.class_means()
+        self._learn(self._training_rows(X, y, sample_weight))
+        self.coef_, self.intercept_ = in_precision_of(X, self.coef_), in_precision_of(X, self.intercept_)
+        return self
+
+    def _learn(self, rows: ClassScatter) -> LinearDiscriminantAnalysis:
+        priors, labels, means = self._class_priors(rows), rows.labels, rows.class_means()
+        self._check_sizes(int(rows.n_rows.sum()), *means.shape)
         center = priors @ means
         spread = np.sqrt(priors)[:, None] * (means - center)
         within = self._within(rows, means, priors)
@@ -139,12 +149,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.covariance_ = within
         if directions is None:
             assert rule is not None
-            self._store_rule(X, *rule)
+            self._store_rule(*rule)
             return self
         self.xbar_, self.scalings_ = center, directions.scalings
         total = directions.ratios.sum()
         self.explained_variance_ratio_ = directions.ratios / total if total else directions.ratios
-        self._store_rule(X, *self._rule_along_directions())
+        self._store_rule(*self._rule_along_directions())
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -158,8 +168,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _n_features_out(self) -> int:
         return self.scalings_[:, : self.n_components].shape[1]
 
-    def _check_sizes(self, X: np.ndarray, classes: int) -> None:
-        n, d = X.shape
+    def _check_sizes(self, n: int, classes: int, d: int) -> None:
         if n <= classes:
             raise ValueError(f"{self._name}: there must be more rows than classes; got {n} rows of {classes} classes.")
         if self.n_components is not None and self.n_components > min(classes - 1, d):
@@ -173,22 +182,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError(f"{self._name}: give shrinkage or covariance_estimator, not both.")
 
-    def _within(self, rows: TrainingRows, means: np.ndarray, priors: np.ndarray) -> np.ndarray | None:
+    def _within(self, rows: ClassScatter, means: np.ndarray, priors: np.ndarray) -> np.ndarray | None:
         """The mean of the class covariances, where it is needed or to be kept."""
         if self.solver == "svd" and not self.store_covariance:
             return None
-        require_squares(self._name, "X", rows.X)
-        parts = map(rows.of_class, range(len(means)))
         estimate = self.covariance_estimator
-        covariances = [class_covariance(self._name, X, self.shrinkage, weights, estimate) for X, weights in parts]
+        covariances = [rows.covariance(self._name, c, self.shrinkage, estimate) for c in range(len(means))]
         return np.einsum("c,cij->ij", priors, covariances)
 
     def _directions(
-        self, rows: TrainingRows, means: np.ndarray, spread: np.ndarray, within: np.ndarray | None
+        self, rows: ClassScatter, means: np.ndarray, spread: np.ndarray, within: np.ndarray | None
     ) -> Directions:
         if self.solver == "svd":
-            factor = centered_factor(rows.X, rows.codes, means, rows.weights)
-            return directions_by_svd(factor, float(rows.counts.sum()), spread, self.tol)
+            return directions_by_svd(rows.within_factor(means), float(rows.counts.sum()), spread, self.tol)
         assert within is not None
         try:
             return directions_by_eigenvalues(within, spread)
@@ -216,10 +222,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         coef = m @ self.scalings_.T
         return coef, constant - coef @ self.xbar_
 
-    def _store_rule(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> None:
+    def _store_rule(self, coef: np.ndarray, intercept: np.ndarray) -> None:
         if len(self.classes_) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        self.coef_, self.intercept_ = in_precision_of(X, coef), in_precision_of(X, intercept)
+        self.coef_, self.intercept_ = coef, intercept
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         rows = self._rows(X)

@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute
 
@@ -55,7 +56,7 @@ def log_priors(weight: np.ndarray, given: np.ndarray | None, *, uniform: bool = 
 class PosteriorClassifier(ClassifierMixin, Estimator, ABC):
     """A classifier that knows :math:`\\log P(c, x)`; all that it says follows from it."""
 
-    classes_: np.ndarray = attribute("The labels, sorted.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The labels, sorted.")
 
     @abstractmethod
     def _joint_log_probability(self, X: Any) -> np.ndarray:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from margin.bayes.class_scatter import ClassScatter
 from margin.bayes.discriminants import Discriminant
-from margin.bayes.factors import centered_factor, class_covariance
 from margin.core.domains import Choice, Either, Flag, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.number_range import finite_values, require_squares
+from margin.core.invariants import ArrayOf
+from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, parameter
 from margin.core.refusals import Unsupported
 from margin.foundations.linalg import eigh, svd
@@ -80,21 +81,25 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         'An object whose fit learns covariance_, used for every class instead of shrinkage; for solver "eigen".',
     )
 
-    priors_: np.ndarray = attribute("Probabilities of the classes.")
-    means_: np.ndarray = attribute("Means of the classes, (classes, p).")
-    rotations_: np.ndarray = attribute("Principal axes of every class in columns, (classes, p, p).")
-    scalings_: np.ndarray = attribute("Variances along these axes, (classes, p).")
+    priors_: np.ndarray = attribute(ArrayOf("n_classes", low=0), "Probabilities of the classes.")
+    means_: np.ndarray = attribute(ArrayOf("n_classes", "n_features"), "Means of the classes, (classes, p).")
+    rotations_: np.ndarray = attribute(
+        ArrayOf("n_classes", "n_features", "n_axes"), "Principal axes of every class in columns, (classes, p, p)."
+    )
+    scalings_: np.ndarray = attribute(ArrayOf("n_classes", "n_axes"), "Variances along these axes, (classes, p).")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuadraticDiscriminantAnalysis:
         """Learn mean and covariance of every class; a row of weight two counts as two rows."""
-        rows = self._training_rows(X, y, sample_weight)
+        return self._learn(self._training_rows(X, y, sample_weight))
+
+    def _learn(self, rows: ClassScatter) -> QuadraticDiscriminantAnalysis:
         for name in ("shrinkage", "covariance_estimator"):
             if self.solver == "svd" and getattr(self, name) is not None:
                 raise Unsupported(f"{self._name}: {name} needs solver 'eigen'; got solver 'svd'.")
         if self.shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError(f"{self._name}: give shrinkage or covariance_estimator, not both.")
         priors, means = self._class_priors(rows), rows.class_means()
-        axes = [self._axes(*rows.of_class(c), means[c], label) for c, label in enumerate(rows.labels)]
+        axes = [self._axes(rows, c, means[c]) for c in range(len(means))]
         self.classes_, self.priors_, self.means_ = rows.labels, priors, means
         self.rotations_ = np.stack([rotation for rotation, _ in axes])
         self.scalings_ = np.stack([variances for _, variances in axes])
@@ -105,16 +110,15 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         """Covariance of every class as it is used, (classes, d, d)."""
         return np.einsum("cij,cj,ckj->cik", self.rotations_, self.scalings_, self.rotations_)
 
-    def _axes(
-        self, rows: np.ndarray, weights: np.ndarray | None, mean: np.ndarray, label: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Principal axes of one class in columns, and its variances along them."""
-        n, d = rows.shape
-        total = float(n if weights is None else weights.sum())
+    def _axes(self, rows: ClassScatter, c: int, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Principal axes of class ``c`` in columns, and its variances along them."""
+        n, total, label, d = int(rows.n_rows[c]), float(rows.counts[c]), rows.labels[c], len(mean)
         if n < 2 and total <= 1:
             raise ValueError(f"{self._name}: class {label} has 1 sample; a covariance needs at least two.")
         axes, spread = (
-            self._axes_by_svd(rows, weights, mean) if self.solver == "svd" else self._axes_by_eigenvalues(rows, weights)
+            self._axes_by_svd(rows.factor(c, mean), total)
+            if self.solver == "svd"
+            else self._axes_by_eigenvalues(rows.covariance(self._name, c, self.shrinkage, self.covariance_estimator))
         )
         rank = int((spread > self.tol * spread[0]).sum())
         if rank < d and self.reg_param == 0:
@@ -122,22 +126,20 @@ class QuadraticDiscriminantAnalysis(Discriminant):
                 f"{self._name}: the covariance of class {label} is singular, rank {rank} of {d} columns with {n} "
                 "rows; set reg_param above 0, drop dependent columns or add rows."
             )
-        variances = finite_values(self._name, "X", rows, lambda: (1 - self.reg_param) * spread**2 + self.reg_param)
+        variances = finite_values(self._name, "X", spread, lambda: (1 - self.reg_param) * spread**2 + self.reg_param)
         return axes, variances
 
     @staticmethod
-    def _axes_by_svd(rows: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _axes_by_svd(factor: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:
         """Axes in columns and standard deviations along them, falling."""
-        n, d = rows.shape
-        factor = centered_factor(rows, np.zeros(n, dtype=np.intp), mean[None], weights)
+        d = factor.shape[1]
         padded = np.zeros((d, d))
         padded[: len(factor)] = factor
         _, singular, V = svd(padded)
-        return V, singular / np.sqrt(n if weights is None else weights.sum())
+        return V, singular / np.sqrt(total)
 
-    def _axes_by_eigenvalues(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        require_squares(self._name, "X", rows)
-        covariance = class_covariance(self._name, rows, self.shrinkage, weights, self.covariance_estimator)
+    @staticmethod
+    def _axes_by_eigenvalues(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, vectors = eigh(covariance)
         return vectors[:, ::-1], np.sqrt(np.maximum(values[::-1], 0.0))
 

@@ -45,6 +45,20 @@ class ClassMoments:
         add_deviations(np.ascontiguousarray(X, dtype=np.float64), codes, weights, self.weight, self.mean, self.scatter)
         return self
 
+    def merge(self, other: ClassMoments) -> ClassMoments:
+        r"""The moments of both sets of rows, with :math:`S = S_1 + S_2 + \frac{W_1 W_2}{W_1 + W_2} \delta^2`.
+
+        >>> one = ClassMoments.empty(1, 1).add(np.array([[1.0]]), np.array([0]), np.ones(1))
+        >>> other = ClassMoments.empty(1, 1).add(np.array([[3.0]]), np.array([0]), np.ones(1))
+        >>> one.merge(other).scatter
+        array([[2.]])
+        """
+        weight = self.weight + other.weight
+        fraction = (other.weight / np.where(weight > 0, weight, 1.0))[:, None]
+        step = other.mean - self.mean
+        between = self.weight[:, None] * fraction * step**2
+        return ClassMoments(weight, self.mean + fraction * step, self.scatter + other.scatter + between)
+
 
 def pooled_variance(moments: ClassMoments) -> np.ndarray:
     """Variance of every column over the rows of all classes together, (d,)."""

@@ -1,5 +1,7 @@
-"""The inner loops of k-means by compiled kernels: the same functions as in :mod:`margin.cluster.kmeans_reference`.
+r"""The inner loops of k-means by compiled kernels, on threads.
 
+Rows are compared in coordinates relative to ``offset`` (the mean of the data), because
+:math:`\lVert x-c \rVert^2 = \lVert x \rVert^2 - 2 x^\top c + \lVert c \rVert^2` loses digits far from the origin.
 Only float64 rows in C order and int32 labels come here.
 """
 
@@ -37,7 +39,14 @@ def reassign(
     lower: np.ndarray,
     came_from: np.ndarray,
 ) -> tuple[float, int]:
-    """See :func:`margin.cluster.kmeans_reference.reassign`."""
+    r"""Give every row to its nearest center; rows whose bounds prove that nothing changed are skipped (Hamerly).
+
+    ``upper`` bounds the distance to the own center, ``lower`` the distance to any other. Centers that ``moved`` widen
+    both, and a row stays if :math:`u \le \max(l, h_a)`, where ``half_gap`` :math:`h_a` is half the distance from its
+    center to the nearest other one. ``labels`` of -1 are rows seen for the first time. Changes ``labels``, ``upper``,
+    ``lower`` and ``came_from`` (the label left, or -1) in place; returns by how much the inertia fell and how many rows
+    changed.
+    """
     chunks = -(-len(X) // CHUNK_ROWS)
     fell, changed = np.zeros(chunks), np.zeros(chunks, dtype=np.int64)
     table = RowState(X, weights, offset, labels, upper, lower, came_from, fell, changed)
@@ -56,7 +65,7 @@ def reassign(
 def cluster_sums(
     X: np.ndarray, weights: np.ndarray, offset: np.ndarray, labels: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """See :func:`margin.cluster.kmeans_reference.cluster_sums`."""
+    """Weighted sum of the rows, total weight and number of rows with weight, for each of ``k`` clusters."""
     chunks = max(1, min(64, len(X) // CHUNK_ROWS, MAX_PARTIAL_SUMS // (k * X.shape[1])))
     sums, totals = np.zeros((chunks, k, X.shape[1])), np.zeros((chunks, k))
     counts = np.zeros((chunks, k), dtype=np.int64)
@@ -68,7 +77,7 @@ def cluster_sums(
 def move_centers(
     sums: np.ndarray, totals: np.ndarray, counts: np.ndarray, centers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """See :func:`margin.cluster.kmeans_reference.move_centers`."""
+    """Move ``centers`` to the means of their rows, in place; returns how far each went, and the new half gaps."""
     moved, half_gap = np.zeros(len(centers)), np.full(len(centers), np.inf)
     to_means(sums, totals, counts, centers, moved, half_gap)
     return np.sqrt(moved), 0.5 * np.sqrt(half_gap)
@@ -77,7 +86,10 @@ def move_centers(
 def far_rows(
     X: np.ndarray, weights: np.ndarray, offset: np.ndarray, order: np.ndarray, first: int, uniform: np.ndarray
 ) -> np.ndarray:
-    """See :func:`margin.cluster.plusplus.far_rows`."""
+    """``order[first]``, then for every row of ``uniform`` the best of as many candidates as it has numbers in [0, 1).
+
+    Rows are looked through in the given order, and measured from ``offset``.
+    """
     n, d = X.shape
     blocks, trials = -(-n // BLOCK), uniform.shape[1]
     turned, squares, mass = np.empty((blocks, d, BLOCK)), *np.empty((2, blocks, BLOCK))

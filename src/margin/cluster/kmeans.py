@@ -5,19 +5,22 @@ r"""k-means clustering: ``k`` centers such that rows are near the nearest one.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margin.cluster.lloyd import Partition, distances_to, labels_and_inertia, labels_for, mean_variance
 from margin.cluster.plusplus import draw_rows, plusplus, random_rows
+from margin.cluster.stream_lloyd import StreamLloyd, rows_for_start
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, Real, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import COPY, VERBOSE, attribute, parameter
@@ -25,6 +28,8 @@ from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.core.streaming import Stream
+from margin.core.summaries import checked_sample, learn_columns
 from margin.core.threads import blas_threads
 
 __all__ = ["KMeans"]
@@ -32,6 +37,7 @@ __all__ = ["KMeans"]
 # A large table is first solved on an eighth of its rows, at most SAMPLE_ROWS (per cluster, in all), as long as these
 # are FEWEST_ROWS: SAMPLE_RUNS times from seeds among SEED_ROWS. The best of a few cheap runs has better seeds than one.
 SAMPLE_ROWS, FEWEST_ROWS, SEED_ROWS, SAMPLE_RUNS = (256, 20480), (64, 1024), (128, 8192), 4
+EQUAL = 1e-12  # runs whose inertias differ by less found the same centers: the first of them stays
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, IterativeEstimator):
@@ -80,10 +86,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         '"lloyd" computes every distance.',
     )
 
-    cluster_centers_: np.ndarray = attribute("The centers, (n_clusters, p).")
-    labels_: np.ndarray = attribute("The cluster of every training row.")
-    inertia_: float = attribute("Weighted sum of squared distances of the training rows to their centers.")
-    n_iter_: int = attribute("Iterations of the best run, the one that confirms it included.")
+    cluster_centers_: np.ndarray = attribute(ArrayOf("n_clusters", "n_features"), "The centers, (n_clusters, p).")
+    labels_: np.ndarray = attribute(
+        sometimes(ArrayOf(None, kind="i", low=0, below="n_clusters")),
+        "The cluster of every training row; a fit on a stream does not keep it.",
+    )
+    inertia_: float = attribute(Real(), "Weighted sum of squared distances of the training rows to their centers.")
+    n_iter_: int = attribute(Count(), "Iterations of the best run, the one that confirms it included.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Learn the centers from ``X``; ``y`` is ignored."""
@@ -128,6 +137,52 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
                 "distinct ones.",
                 ConvergenceWarning,
             )
+
+    def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Lloyd's algorithm, a pass over the stream per iteration, from the centers of a sample.
+
+        ``labels_`` is not kept: it would grow with the rows.
+        """
+        self._check_parameters()
+        learn_columns(self, stream)
+        self._loop = loop = StreamLloyd(self, stream)
+        if state is None:
+            loop.start(self._centers_of_stream_sample(stream))
+        else:
+            loop.restore(state)
+        self.__dict__.pop("labels_", None)
+        self._learn_from_stream(loop)
+        for record in loop.iterations():
+            self._learn_from_stream(loop)
+            yield record
+        if not loop.settled:
+            warn_user(
+                f"KMeans: centers still move by more than tol={self.tol:g} after max_iter={self.max_iter} iterations.",
+                ConvergenceWarning,
+            )
+
+    def _centers_of_stream_sample(self, stream: Stream) -> np.ndarray:
+        given = not isinstance(self.init, str) and not callable(self.init)
+        if given:
+            return self._checked_centers(self.init, self.n_features_in_)
+        seed = int(as_generator(self.random_state).integers(2**31))
+        checker = clone(self)
+        X = checked_sample(
+            stream,
+            rows_for_start(self.n_clusters),
+            seed,
+            lambda rows: validate_squarable(checker, rows.X, dtype=np.float64, order="C"),
+        )
+        if len(X) < self.n_clusters:
+            raise ValueError(f"KMeans: n_clusters={self.n_clusters} needs at least as many rows; got {len(X)}.")
+        start = clone(self).set_params(random_state=seed, verbose=0)
+        with warnings.catch_warnings():  # that the sample has not converged is no news about the stream
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return start.fit(X)._centers
+
+    def _learn_from_stream(self, loop: StreamLloyd) -> None:
+        self.cluster_centers_, self.inertia_ = loop.centers, loop.sums.inertia
+        self.n_iter_ = max(loop.iteration, 1)
 
     def predict(self, X: Any) -> np.ndarray:
         """The index of the nearest center for every row."""
@@ -226,7 +281,7 @@ class _KMeansRestarts:
     def shown(self) -> dict[str, Any]:
         """The best partition so far, this run included."""
         now = self.partition
-        if now is None or (self.best is not None and self.best["inertia"] <= now.inertia):
+        if now is None or (self.best is not None and self.best["inertia"] <= now.inertia * (1 + EQUAL)):
             assert self.best is not None
             return self.best
         return {

@@ -192,7 +192,7 @@ def reassign_rows(
     waiting: WaitingRows,
 ) -> cython.void:
     """Give the rows of the chunks ``first`` to ``last`` to their nearest centers; see
-    :func:`margin.cluster.kmeans_reference.reassign`."""
+    :func:`margin.cluster.compiled_loops.reassign`."""
     top: cython.Py_ssize_t = 0
     second: cython.double = 0.0
     largest: cython.double = 0.0

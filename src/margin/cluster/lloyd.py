@@ -12,18 +12,16 @@ increases.
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from margin.cluster import small_tables
+from margin.cluster import compiled_loops
 from margin.core.restoring import restored, restored_indices
 from margin.core.threads import blas_threads
 
 __all__ = ["Partition", "distances_to", "labels_and_inertia", "labels_for", "mean_variance"]
 
-COMPILED_WORK = 2**20  # rows x centers x columns from which compiled passes repay loading the compiler
 FRESH_SUMS_EVERY = 32  # iterations after which sums are taken anew, so that rounding in the updates cannot build up
 
 ARRAYS = ("centers", "labels", "upper", "lower", "sums", "totals", "counts")
@@ -37,7 +35,9 @@ class Partition:
     """
 
     def __init__(self, X: np.ndarray, weights: np.ndarray, offset: np.ndarray, *, bounds: bool):
-        self.X, self.weights, self.offset, self.bounds = X, weights, offset, bounds
+        self.X, self.weights = (np.ascontiguousarray(given, dtype=np.float64) for given in (X, weights))
+        self.offset, self.bounds = offset, bounds
+        self._rows = self.X, self.weights, self.offset
         self.came_from = np.full(len(X), -1, dtype=np.int32)
         self.movement = np.inf
 
@@ -52,7 +52,6 @@ class Partition:
         """Give every row to the nearest of these centers."""
         n, k = len(self.X), len(positions)
         self.iteration, self.inertia = 0, 0.0
-        self._choose_loops(k)
         self.centers = np.ascontiguousarray(positions - self.offset)
         self.labels = np.full(n, -1, dtype=np.int32)
         self.upper, self.lower = np.full(n, np.inf), np.zeros(n)
@@ -73,7 +72,7 @@ class Partition:
         self.iteration += 1
         if not self.counts.all():
             self._fill_empty_clusters()
-        moved, half_gap = self._loops.move_centers(self.sums, self.totals, self.counts, self.centers)
+        moved, half_gap = compiled_loops.move_centers(self.sums, self.totals, self.counts, self.centers)
         squares = moved * moved
         self.inertia = max(self.inertia - float(self.totals @ squares), 0.0)
         self.movement = float(squares.sum())
@@ -84,7 +83,7 @@ class Partition:
             self._take_sums()
         elif changed:
             changes = self.labels, self.came_from, self.sums, self.totals, self.counts
-            self._loops.add_changes(*self._rows, *changes)
+            compiled_loops.add_changes(*self._rows, *changes)
         return float(moved.max()), changed
 
     def state(self) -> dict[str, Any]:
@@ -102,17 +101,16 @@ class Partition:
         restored_indices(self.labels.astype(np.int64), "labels", k)
         self.counts = restored_indices(state["counts"], "counts", n + 1, count=k)
         self.iteration, self.inertia = int(state["iteration"]), float(state["inertia"])
-        self._choose_loops(len(self.centers))
         return self
 
     def _reassign(self, moved: np.ndarray, half_gap: np.ndarray) -> int:
         bounds = self.labels, self.upper, self.lower, self.came_from
-        fell, changed = self._loops.reassign(*self._rows, self.centers, half_gap, moved, *bounds)
+        fell, changed = compiled_loops.reassign(*self._rows, self.centers, half_gap, moved, *bounds)
         self.inertia -= fell
         return changed
 
     def _take_sums(self) -> None:
-        sums = self._loops.cluster_sums(*self._rows, self.labels, len(self.centers))
+        sums = compiled_loops.cluster_sums(*self._rows, self.labels, len(self.centers))
         self.sums, self.totals, self.counts = sums
 
     def _fill_empty_clusters(self) -> None:
@@ -134,16 +132,6 @@ class Partition:
         self.upper[:], self.lower[:] = np.inf, 0.0
         anew = float(self.weights @ distances_to(self.X, self.positions, self.labels) ** 2)
         self.inertia = min(self.inertia, anew)
-
-    def _choose_loops(self, k: int) -> None:
-        """The inner loops for tables of this size, and the rows as these want them."""
-        self._loops: ModuleType = small_tables
-        if self.X.size * k < COMPILED_WORK:
-            self._rows = self.X - self.offset, self.weights, np.zeros(len(self.offset))
-            return
-        from margin.cluster import compiled_loops
-
-        self._loops, self._rows = compiled_loops, (self.X, self.weights, self.offset)
 
 
 def labels_and_inertia(X: np.ndarray, weights: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, float]:

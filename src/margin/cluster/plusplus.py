@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.cluster.lloyd import COMPILED_WORK
+from margin.cluster import compiled_loops
 from margin.core.threads import blas_threads
 
-__all__ = ["draw_rows", "far_rows", "plusplus", "random_rows"]
+__all__ = ["draw_rows", "plusplus", "random_rows"]
 
 
 def plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -36,36 +36,8 @@ def plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generato
 def _plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     order = _order_of_values(X)
     first = int(_draw(weights[order], rng.random(1))[0])
-    given = X, weights, weights @ X / weights.sum(), order, first, rng.random((k - 1, 2 + int(np.log(k))))
-    if X.size * k < COMPILED_WORK:
-        return far_rows(*given)
-    from margin.cluster import compiled_loops
-
-    return compiled_loops.far_rows(*given)
-
-
-def far_rows(
-    X: np.ndarray, weights: np.ndarray, offset: np.ndarray, order: np.ndarray, first: int, uniform: np.ndarray
-) -> np.ndarray:
-    """``order[first]``, then for every row of ``uniform`` the best of as many candidates as it has numbers in [0, 1).
-
-    Rows are looked through in the given order, and measured from ``offset``. Compiled it stands in
-    :mod:`margin.cluster.compiled_loops`; a test holds the two together.
-    """
-    x, weights = X[order] - offset, weights[order]
-    squares, ones = np.einsum("ij,ij->i", x, x)[:, None], np.ones((len(x), 1))
-    # |x - y|^2 as one product: (x, |x|^2, 1)'(-2 y, 1, |y|^2).
-    left, right = np.hstack([x, squares, ones]), np.hstack([-2.0 * x, ones, squares]).T
-    chosen, candidates = [first], np.array([first])
-    nearest = _squared_distances(left, right, candidates)[0]
-    for numbers in uniform:
-        candidates = _draw(weights * nearest, numbers)
-        distances = _squared_distances(left, right, candidates)  # (trials, n)
-        np.minimum(nearest, distances, out=distances)
-        best = int((distances @ weights).argmin())
-        chosen.append(int(candidates[best]))
-        nearest = distances[best]
-    return order[chosen]
+    offset = weights @ X / weights.sum()
+    return compiled_loops.far_rows(X, weights, offset, order, first, rng.random((k - 1, 2 + int(np.log(k)))))
 
 
 def random_rows(weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -98,9 +70,3 @@ def _draw(weights: np.ndarray, uniform: np.ndarray) -> np.ndarray:
         return (uniform * len(weights)).astype(np.intp)
     # A draw of exactly the total would fall behind the last row with weight.
     return np.minimum(np.searchsorted(cumulated, uniform * cumulated[-1], side="right"), len(weights) - 1)
-
-
-def _squared_distances(left: np.ndarray, right: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    squared = left[rows] @ right
-    squared[np.arange(len(rows)), rows] = 0.0
-    return np.maximum(squared, 0.0, out=squared)

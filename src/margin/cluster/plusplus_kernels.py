@@ -1,4 +1,4 @@
-"""k-means++: the same rows as by :func:`margin.cluster.plusplus.far_rows`, which is its definition.
+"""The draws of k-means++.
 
 Rows are turned into blocks in which a column is contiguous, so that loops over the rows of a block become vector
 instructions. Distances to all candidates, their minima with the nearest so far and the sums of these are made while a

@@ -10,21 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.arguments import real, shown
 from margin.core.domains import Array, Choice, Integer, Number, Optional
+from margin.core.invariants import ArrayOf, Count, ListOf
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike
+from margin.graphical.approximate import APPROXIMATIONS, approximate_marginal
 from margin.graphical.factors import Factor
 from margin.graphical.graphs import Name, checked_graph
 from margin.graphical.network import DiscreteNetwork
 from margin.graphical.parameters import em_steps, fitted_network
 from margin.graphical.scores import SCORES, FamilyScores
+from margin.graphical.stored import tables_fit_the_graph
 from margin.graphical.structure import Constraints, exact_search, greedy_search
 from margin.neighbors.density.base import StateDensity
+from margin.neighbors.density.stored import columns_are_states
 
 __all__ = ["BayesianNetwork"]
 
@@ -32,8 +39,10 @@ __all__ = ["BayesianNetwork"]
 class BayesianNetwork(StateDensity):
     r"""A directed graph of the columns and a table for each, found by the score of the graph.
 
-    Missing entries (NaN) are allowed: the graph is searched on the rows in which a column and its parents are known,
-    and the tables are then fitted by EM.
+    Columns of strings and categorical ones are states as they are; so are columns of at most ``max_categories``
+    different numbers, and others are cut into intervals (with a warning where they are integers). Missing entries (NaN)
+    are allowed: the graph is searched on the rows in which a column and its parents are known, and the tables are then
+    fitted by EM. Columns are asked for by number or by name.
 
     Examples
     --------
@@ -66,9 +75,19 @@ class BayesianNetwork(StateDensity):
     max_iter: int = parameter(50, Integer(low=1), "Most EM steps, where entries are missing.")
     tol: float = parameter(1e-4, Number(low=0), "EM ends when the mean log-likelihood rises by less.")
 
-    parents_: list[np.ndarray] = attribute("The parents of every column.")
-    tables_: list[np.ndarray] = attribute("For every column one axis per parent and a last one for its own states.")
-    n_iter_: int = attribute("EM steps; 0 if nothing was missing.")
+    parents_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None, kind="int64", low=0), "n_features"), "The parents of every column."
+    )
+    tables_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(..., low=0, high=1), "n_features"),
+        "For every column one axis per parent and a last one for its own states.",
+    )
+    n_iter_: int = attribute(Count(), "EM steps; 0 if nothing was missing.")
+
+    _stored_rules = (
+        columns_are_states,
+        tables_fit_the_graph,
+    )
 
     @property
     def edges_(self) -> np.ndarray:
@@ -94,6 +113,7 @@ class BayesianNetwork(StateDensity):
 
     def _learn(self, X: Any) -> BayesianNetwork:
         codes = self._learn_columns(X)
+        self._tell_of_cut_integers(self._read(X))
         sizes = self._sizes()
         graph = self._graph(codes, sizes)
         network = fitted_network(graph, codes, sizes, self.alpha)
@@ -110,20 +130,85 @@ class BayesianNetwork(StateDensity):
         self.tables_ = [network.tables[j] for j in range(len(sizes))]
         return self
 
-    def query(self, columns: Sequence[int], evidence: Mapping[int, float] | None = None) -> Factor:
-        """The exact distribution of the states of ``columns`` given entries of other columns, in their own units."""
-        check_is_fitted(self)
-        states = {}
-        for j, value in (evidence or {}).items():
-            if not 0 <= j < self.n_features_in_:
-                raise ValueError(f"BayesianNetwork.query: there is no column {j!r}; there are {self.n_features_in_}.")
-            column = self._columns()[j]
-            states[j] = int(column.codes(np.array([value], dtype=np.float64))[0])
-            if not 0 <= states[j] < column.size:
-                raise ValueError(f"BayesianNetwork.query: column {j} never had the value {value!r}.")
-        return self.network_.query(list(columns), states)
+    def query(
+        self,
+        columns: Sequence[int | str] | int | str,
+        evidence: Mapping[Any, Any] | None = None,
+        *,
+        method: str = "exact",
+        n_samples: int = 10_000,
+        random_state: RandomLike = None,
+    ) -> Factor:
+        """The distribution of the states of ``columns`` given entries of other columns, in their own units.
 
-    def impute(self, X: Any) -> np.ndarray:
+        Columns are numbers or the names of the table of the fit; the factor has them as they were given, and
+        :meth:`states` says what the entries of its axes stand for. ``method`` "exact" sums all other columns out;
+        "likelihood_weighting" and "gibbs" estimate from ``n_samples`` drawn rows, and "mean_field" takes the nearest
+        product of distributions, where exact tables would be too large.
+        """
+        if method not in ("exact", *APPROXIMATIONS):
+            raise ValueError(
+                f"BayesianNetwork.query: method must be one of exact, {', '.join(APPROXIMATIONS)}; got {method!r}."
+            )
+        if not Integer(low=1).accepts(n_samples):
+            raise ValueError(f"BayesianNetwork.query: n_samples must be an integer at least 1; got {n_samples!r}.")
+        check_is_fitted(self)
+        asked = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+        given = {self._column(name): self._state(self._column(name), value) for name, value in (evidence or {}).items()}
+        numbers = [self._column(name) for name in asked]
+        if method == "exact":
+            answer = self.network_.query(numbers, given)
+        else:
+            answer = approximate_marginal(self.network_, numbers, given, method, n_samples, random_state)
+        names = {self._column(name): name for name in asked}
+        return Factor.of_checked(tuple(names[int(j)] for j in answer.variables), answer.values)
+
+    def states(self, column: int | str) -> list[Any]:
+        """What the states of a column are: its labels, its values, or the (lower, upper) ends of its intervals."""
+        check_is_fitted(self)
+        j = self._column(column)
+        if self.labels_[j]:
+            return [self.labels_[j][int(code)] for code in self.values_[j]]
+        if len(self.values_[j]):
+            return self.values_[j].tolist()
+        return list(pairwise([-np.inf, *self.cuts_[j].tolist(), np.inf]))
+
+    def _column(self, name: Any) -> int:
+        """The number of a column, which may be called by its name."""
+        names = list(getattr(self, "feature_names_in_", []))
+        if isinstance(name, str) and name in names:
+            return names.index(name)
+        if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < self.n_features_in_:
+            return int(name)
+        known = f"; there are {shown(names)}" if names else f"; there are {self.n_features_in_}"
+        raise ValueError(f"BayesianNetwork.query: there is no column {name!r}{known}.")
+
+    def _state(self, j: int, value: Any) -> int:
+        """The state of column ``j`` that ``value`` lies in."""
+        column, labels = self._columns()[j], self.labels_[j]
+        if labels:
+            number = float(labels.index(str(value))) if str(value) in labels else np.nan
+        else:
+            number = real("BayesianNetwork.query", f"the value of column {j}", value)
+        state = int(column.codes(np.array([number]))[0])
+        if not 0 <= state < column.size:
+            raise ValueError(f"BayesianNetwork.query: column {j} never had the value {value!r}.")
+        return state
+
+    def _tell_of_cut_integers(self, X: np.ndarray) -> None:
+        cut = [j for j, values in enumerate(self.values_) if not len(values)]
+        kept = [j for j in cut if not (X[:, j][~np.isnan(X[:, j])] % 1).any()]
+        if kept:
+            names = getattr(self, "feature_names_in_", None)
+            counts = [len(np.unique(X[:, j][~np.isnan(X[:, j])])) for j in kept]
+            warn_user(
+                f"BayesianNetwork: column {kept[0] if names is None else repr(str(names[kept[0]]))} has {counts[0]} "
+                f"different integers and is cut into {self._columns()[kept[0]].size} intervals"
+                f"{'' if len(kept) == 1 else f', as are {len(kept) - 1} more'}; max_categories={max(counts)} keeps "
+                "integers as states."
+            )
+
+    def impute(self, X: Any) -> Any:
         """``X`` with every missing entry replaced: by the most probable category, or the middle of an interval."""
         check_is_fitted(self)
         X = self._read(X).copy()
@@ -136,7 +221,7 @@ class BayesianNetwork(StateDensity):
             known = {j: code for j, code in known.items() if code < columns[j].size}
             for j in missing:
                 row[j] = _typical(columns[j], int(network.query([int(j)], known).values.argmax()))
-        return X
+        return self._named(X)
 
     def _graph(self, codes: np.ndarray, sizes: list[int]) -> dict[int, tuple[int, ...]]:
         n = len(sizes)

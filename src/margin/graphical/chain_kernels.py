@@ -11,6 +11,8 @@ from margin.core.kernel_source import ConstIntegers, ConstMatrix, ConstVector, M
 __all__ = ["ChainScratch", "backward_messages", "forward_messages", "sum_chains", "sums_in_logarithms"]
 
 SMALL = 1e-30  # below it a sum of messages may owe something to paths that are too small to be held
+FAINT = 1e-280  # a message below it is dropped: its counterpart from the other end could be too large for a number
+NEGLIGIBLE = 1e-46  # what dropped messages may grow to, beside a sum of which SMALL may be used, before logarithms
 IMPOSSIBLE = float("-inf")  # the logarithm of a probability of 0
 NOT_A_NUMBER = float("nan")
 
@@ -153,21 +155,56 @@ def _add_row(
 
 
 @inner
+def _bound_dropped(
+    t: cython.Py_ssize_t, row: cython.Py_ssize_t, before: cython.double, scores: ConstMatrix, scratch: ChainScratch
+) -> cython.double:
+    """Multiplies what arrived at time ``t`` by its weights and drops what is faint.
+
+    ``terms`` become bounds on what was dropped so far; their sum, which was ``before``, is returned. It matters
+    because rows that fit nothing else may raise a state again whose message was lost.
+    """
+    total: cython.double = 0.0
+    arrived: cython.double
+    n = scores.shape[1]
+    for k in range(n):
+        scratch.ahead[k] = 0.0
+        if before > 0.0:
+            for j in range(n):
+                scratch.ahead[k] += scratch.terms[j] * scratch.steps[j, k]
+    for k in range(n):
+        arrived = scratch.alpha[t, k]
+        scratch.alpha[t, k] = arrived * scratch.weights[t, k]
+        scratch.terms[k] = 0.0
+        if scores[row, k] == IMPOSSIBLE:
+            continue
+        if scratch.ahead[k] > 0.0:
+            scratch.terms[k] = max(scratch.ahead[k] * scratch.weights[t, k], FAINT)
+        if scratch.alpha[t, k] < FAINT and arrived > 0.0:
+            scratch.alpha[t, k] = 0.0
+            scratch.terms[k] += FAINT
+        total += scratch.terms[k]
+    return total
+
+
+@inner
 def _scaled_forward(
     begin: cython.Py_ssize_t, end: cython.Py_ssize_t, scores: ConstMatrix, first: ConstVector, scratch: ChainScratch
 ) -> cython.double:
     """Forward messages that sum to 1 at every time; the log of what they were divided by, or NaN.
 
-    ``steps`` are exponentials of at most 1. NaN says that a sum fell below ``SMALL``, so that paths which were lost by
-    underflow might count.
+    ``steps`` are exponentials of at most 1. NaN says that a sum fell below ``SMALL``, or that messages which were
+    dropped have grown, so that paths which were lost by underflow might count.
     """
     total: cython.double = 0.0
+    dropped: cython.double = 0.0
     peak: cython.double
     scale: cython.double
     value: cython.double
     alpha = scratch.alpha
     weights = scratch.weights
     n = scores.shape[1]
+    for k in range(n):
+        scratch.terms[k] = 0.0
     for t in range(end - begin):
         peak = IMPOSSIBLE
         for k in range(n):
@@ -178,19 +215,20 @@ def _scaled_forward(
         for k in range(n):
             value = scores[begin + t, k] + first[k] if t == 0 else scores[begin + t, k]
             weights[t, k] = exp(value - peak)
-            alpha[t, k] = 1.0 if t == 0 else 0.0
+            alpha[t, k] = 1.0 if t == 0 and first[k] > IMPOSSIBLE else 0.0
         if t > 0:
             for j in range(n):
                 _add_row(alpha, t, alpha[t - 1, j], scratch.steps, j)
+        dropped = _bound_dropped(t, begin + t, dropped, scores, scratch)
         scale = 0.0
         for k in range(n):
-            alpha[t, k] *= weights[t, k]
             scale += alpha[t, k]
-        if not scale > SMALL:
+        if not scale > SMALL or dropped > NEGLIGIBLE * scale:
             return NOT_A_NUMBER
         scratch.scales[t] = scale
         for k in range(n):
             alpha[t, k] /= scale
+            scratch.terms[k] /= scale
         total += peak + log(scale)
     return total
 
@@ -237,6 +275,9 @@ def _scaled_backward(
     for t in range(end - begin - 1, -1, -1):
         for k in range(n):
             marginals[begin + t, k] = scratch.alpha[t, k] * scratch.beta[k]
+            if scratch.alpha[t, k] == 0.0:
+                scratch.ahead[k] = 0.0  # nothing comes from there, however well it would fit what follows
+                continue
             scratch.ahead[k] = scratch.weights[t, k] * scratch.beta[k] / scratch.scales[t]
         if t == 0:
             break
@@ -263,6 +304,7 @@ def sum_chains(
     final: cython.double
     start: cython.Py_ssize_t = 0
     end: cython.Py_ssize_t
+    is_faint: cython.bint = False
     n = scores.shape[1]
     for j in range(n):
         end_peak = max(end_peak, last[j])
@@ -273,13 +315,15 @@ def sum_chains(
             scratch.at_end[j] = exp(last[j] - end_peak)
             for k in range(n):
                 scratch.steps[j, k] = exp(between[j, k] - highest)
+                if scratch.steps[j, k] < FAINT and between[j, k] > IMPOSSIBLE:
+                    is_faint = True
     for s in range(ends.shape[0]):
         end = ends[s]
         if end == start:
             continue
         total = NOT_A_NUMBER
         final = 0.0
-        if highest > IMPOSSIBLE and end_peak > IMPOSSIBLE:
+        if highest > IMPOSSIBLE and end_peak > IMPOSSIBLE and not is_faint:
             total = _scaled_forward(start, end, scores, first, scratch)
         if total == total:
             for k in range(n):

@@ -20,7 +20,7 @@ from margin.graphical.factors import Factor
 from margin.graphical.fields import chain_factors
 from margin.graphical.network import draw_states
 
-__all__ = ["BaumWelchStep", "HiddenMarkovModel", "baum_welch"]
+__all__ = ["BaumWelchStep", "HiddenMarkovModel", "baum_welch", "draw_path", "normalized_counts"]
 
 SUM_TOLERANCE = 1e-6
 
@@ -71,10 +71,7 @@ class HiddenMarkovModel:
     def sample(self, length: int, random_state: RandomLike = None) -> tuple[np.ndarray, np.ndarray]:
         """A sequence of symbols and the states behind it."""
         rng = as_generator(random_state)
-        states = np.zeros(length, dtype=np.int64)
-        for t in range(length):
-            law = self.start if t == 0 else self.transition[states[t - 1]]
-            states[t] = draw_states(law[None], np.zeros(1, dtype=np.int64), rng)[0]
+        states = draw_path(self.start, self.transition, length, rng)
         return draw_states(self.emission, states, rng), states
 
     def factors(self, symbols: Any) -> list[Factor]:
@@ -89,6 +86,15 @@ class HiddenMarkovModel:
             raise ValueError(f"HiddenMarkovModel: a sequence must be integers from 0 to {allowed - 1}, at least one.")
         with np.errstate(divide="ignore"):
             return np.log(self.emission.T[x]), np.log(self.transition), np.log(self.start)
+
+
+def draw_path(start: np.ndarray, transition: np.ndarray, length: int, rng: np.random.Generator) -> np.ndarray:
+    """The states of a chain at ``length`` times."""
+    states = np.zeros(length, dtype=np.int64)
+    for t in range(length):
+        law = start if t == 0 else transition[states[t - 1]]
+        states[t] = draw_states(law[None], np.zeros(1, dtype=np.int64), rng)[0]
+    return states
 
 
 class BaumWelchStep(NamedTuple):
@@ -110,10 +116,11 @@ def baum_welch(sequences: Sequence[Any], model: HiddenMarkovModel, alpha: float 
         log_z, states, pairs = chain_posteriors(emissions, ends, transition, first)
         start = alpha + states[ends - lengths].sum(axis=0)
         emitted = alpha + np.array([np.bincount(together, column, n_symbols) for column in states.T])
-        model = HiddenMarkovModel(*(_normalized(counts) for counts in (start, pairs + alpha, emitted)))
+        model = HiddenMarkovModel(*(normalized_counts(counts) for counts in (start, pairs + alpha, emitted)))
         yield BaumWelchStep(model, float(log_z.sum()))
 
 
-def _normalized(counts: np.ndarray) -> np.ndarray:
+def normalized_counts(counts: np.ndarray) -> np.ndarray:
+    """Probabilities along the last axis; where nothing was counted, equal ones."""
     total = counts.sum(axis=-1, keepdims=True)
     return np.divide(counts, total, out=np.full(counts.shape, 1.0 / counts.shape[-1]), where=total > 0)

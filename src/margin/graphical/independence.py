@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
-from scipy.stats import chi2
 
 from margin.graphical.network import row_index
 
@@ -32,6 +31,8 @@ class IndependenceTest(NamedTuple):
 
 def ci_test(rows: Any, first: int, second: int, given: Sequence[int] = ()) -> IndependenceTest:
     """Whether two columns of integer states are independent given others; small p-values are evidence against it."""
+    from scipy.stats import chi2
+
     states = np.asarray(rows)
     if states.ndim != 2 or states.dtype.kind not in "iu" or len(states) == 0 or states.min() < 0:
         raise ValueError("ci_test: rows must be a table of states 0, 1, ... as integers.")

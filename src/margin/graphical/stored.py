@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import ArrayOf, Count, Form, ListOf, Sizes, Violation
+from margin.core.invariants import Sizes, Violation
 from margin.graphical.circuits import LEAF, SUM
 from margin.graphical.network import DiscreteNetwork
-from margin.neighbors.density.stored import STATES, columns_are_states, state_counts
+from margin.neighbors.density.stored import state_counts
 
-__all__ = ["FORMS"]
+__all__ = ["children_come_first", "rows_are_distributions", "tables_fit_the_graph"]
 
 
-def _tables_fit_the_graph(model: Mapping[str, Any], _: Sizes) -> None:
+SUM_TOLERANCE = 1e-6
+
+
+def tables_fit_the_graph(model: Mapping[str, Any], _: Sizes) -> None:
     if "tables_" not in model:
         return
     sizes = state_counts(model)
@@ -28,7 +31,7 @@ def _tables_fit_the_graph(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("tables_ must have one entry for every state of its column")
 
 
-def _children_come_first(model: Mapping[str, Any], _: Sizes) -> None:
+def children_come_first(model: Mapping[str, Any], _: Sizes) -> None:
     if "kinds_" not in model:
         return
     sizes = state_counts(model)
@@ -43,24 +46,8 @@ def _children_come_first(model: Mapping[str, Any], _: Sizes) -> None:
             raise Violation(f"node {i} of the circuit must have children before it and one parameter for each state")
 
 
-FORMS: Mapping[str, Form] = {
-    "BayesianNetwork": Form(
-        {
-            **STATES,
-            "parents_": ListOf(ArrayOf(None, kind="int64", low=0), "n_features"),
-            "tables_": ListOf(ArrayOf(..., low=0, high=1), "n_features"),
-            "n_iter_": Count(),
-        },
-        [columns_are_states, _tables_fit_the_graph],
-    ),
-    "SumProductNetwork": Form(
-        {
-            **STATES,
-            "kinds_": ArrayOf("n_nodes", kind="int64", low=0, high=2),
-            "variables_": ArrayOf("n_nodes", kind="int64", low=-1, below="n_features"),
-            "children_": ListOf(ArrayOf(None, kind="int64"), "n_nodes"),
-            "log_parameters_": ListOf(ArrayOf(None, finite=False), "n_nodes"),
-        },
-        [columns_are_states, _children_come_first],
-    ),
-}
+def rows_are_distributions(model: Mapping[str, Any], _: Sizes) -> None:
+    """Where a chain starts and goes are probabilities."""
+    for name in ("startprob_", "transmat_"):
+        if name in model and np.abs(np.asarray(model[name]).sum(axis=-1) - 1).max() > SUM_TOLERANCE:
+            raise Violation(f"{name} must be probabilities that sum to 1")

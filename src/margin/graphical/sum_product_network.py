@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from margin.core.domains import Integer, Number, Seed
+from margin.core.invariants import ArrayOf, ListOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.graphical.circuits import Circuit, learned_circuit
+from margin.graphical.stored import children_come_first
 from margin.neighbors.density.base import StateDensity
+from margin.neighbors.density.stored import columns_are_states
 
 __all__ = ["SumProductNetwork"]
 
@@ -39,10 +42,24 @@ class SumProductNetwork(StateDensity):
     )
     random_state: RandomLike = parameter(None, Seed(), "Draws the rows from which clusters start.")
 
-    kinds_: np.ndarray = attribute("0 for a leaf, 1 for a product, 2 for a sum; every child is before its parent.")
-    variables_: np.ndarray = attribute("The column of every leaf, -1 for other nodes.")
-    children_: list[np.ndarray] = attribute("The positions of the children of every node.")
-    log_parameters_: list[np.ndarray] = attribute("Log-weights of a sum, log-probabilities of a leaf.")
+    kinds_: np.ndarray = attribute(
+        ArrayOf("n_nodes", kind="int64", low=0, high=2),
+        "0 for a leaf, 1 for a product, 2 for a sum; every child is before its parent.",
+    )
+    variables_: np.ndarray = attribute(
+        ArrayOf("n_nodes", kind="int64", low=-1, below="n_features"), "The column of every leaf, -1 for other nodes."
+    )
+    children_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None, kind="int64"), "n_nodes"), "The positions of the children of every node."
+    )
+    log_parameters_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None, finite=False), "n_nodes"), "Log-weights of a sum, log-probabilities of a leaf."
+    )
+
+    _stored_rules = (
+        columns_are_states,
+        children_come_first,
+    )
 
     def fit(self, X: Any, y: Any = None) -> SumProductNetwork:
         """Grow the circuit; ``y`` is ignored."""

@@ -46,7 +46,11 @@ def transposed_times(X: Table, r: Floats, *, ones: bool) -> Floats:
         total = X.T @ r
     else:
         total = reduce(np.add, map_row_chunks(lambda rows: X[rows].T @ r[rows], len(X), work=X.size))
-    return np.append(total, r.sum()) if ones else total
+    if not ones:
+        return total
+    out = np.empty(len(total) + 1)
+    out[:-1], out[-1] = total, r.sum()
+    return out
 
 
 def weighted_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:

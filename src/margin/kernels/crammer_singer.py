@@ -23,7 +23,7 @@ from margin.core.randomness import as_generator, generator_from_state, generator
 from margin.core.records import Record
 from margin.core.restoring import restored
 
-__all__ = ["CrammerSinger", "crammer_singer_objectives", "sweep_reference"]
+__all__ = ["CrammerSinger", "crammer_singer_objectives"]
 
 Floats = NDArray[np.float64]
 
@@ -44,25 +44,6 @@ def crammer_singer_objectives(X: Any, codes: Any, bounds: Floats, W: Floats, alp
     quadratic = 0.5 * float(np.sum(W * W))
     # Where m is another class, alpha is negative: minus its sum is what the margins of one earn.
     return quadratic + float(bounds @ slack), float(alpha[rows, codes].sum()) - quadratic
-
-
-def sweep_reference(
-    X: Floats, order: Any, codes: Any, bounds: Floats, squares: Floats, W: Floats, alpha: Floats
-) -> None:
-    """One pass over the rows of dense ``X``, in place: the twin of the compiled loop."""
-    for i in order:
-        if squares[i] == 0:
-            continue
-        own = np.arange(W.shape[1]) == codes[i]
-        b = X[i] @ W + ~own - squares[i] * alpha[i]
-        pull = np.sort(b + np.where(own, squares[i] * bounds[i], 0.0))[::-1]
-        # The largest number of classes r whose coefficients are not at their bounds.
-        levels = (np.cumsum(pull) - squares[i] * bounds[i]) / np.arange(1, len(pull) + 1)
-        beyond = np.flatnonzero(levels[:-1] >= pull[1:])
-        level = levels[beyond[0] if len(beyond) else -1]
-        new = np.minimum(np.where(own, bounds[i], 0.0), (level - b) / squares[i])
-        W += np.outer(X[i], new - alpha[i])
-        alpha[i] = new
 
 
 class CrammerSinger:

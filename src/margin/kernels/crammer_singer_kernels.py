@@ -23,7 +23,7 @@ def sweep_rows(
     score: Vector,
     pull: Vector,
 ) -> cython.void:
-    """Minimize over the coefficients of one row after the other, in place; see ``crammer_singer.sweep_reference``.
+    """Minimize over the coefficients of one row after the other, in place.
 
     Rows are in compressed form; ``score`` and ``pull`` (classes,) are memory to work in.
     """

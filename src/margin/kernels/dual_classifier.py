@@ -6,25 +6,27 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, ListOf, OneOf, SparseOf
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
+from margin.core.training_rows import validate_weights
 from margin.kernels.dual import DualProblem
 from margin.kernels.kernel_model import KernelModel, as_rows, dense, kept_rows, linear_weights
 from margin.kernels.one_vs_one import pair_coefficients, pair_decisions, support_table, votes_with_confidence
 from margin.kernels.pair_loop import PairLoop
 from margin.kernels.pair_results import NUMBERS
+from margin.kernels.stored import PER_MACHINE, ROWS
 
 __all__ = ["DualClassifier"]
 
@@ -42,20 +44,27 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     max_iter: int = parameter(-1, Integer(low=-1), "Most working sets for each pair of classes; -1 means no limit.")
     verbose: bool | int = parameter(False, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    classes_: NDArray[Any] = attribute("The classes, sorted.")
-    support_: NDArray[np.int64] = attribute("Rows that are support vectors, ordered by class.")
-    support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
-    n_support_: NDArray[np.int64] = attribute("Number of support vectors of every class.")
-    dual_coef_: Any = attribute(
-        "Coefficients of the support vectors, (classes - 1, n_support), sparse if the rows are."
+    classes_: NDArray[Any] = attribute(ArrayOf("n_classes", kind="labels"), "The classes, sorted.")
+    support_: NDArray[np.int64] = attribute(
+        ArrayOf("n_support", kind="i", low=0), "Rows that are support vectors, ordered by class."
     )
-    intercept_: NDArray[np.float64] = attribute("Constant of every pair of classes.")
-    objective_: NDArray[np.float64] = attribute("Dual objective of every pair of classes.")
-    gap_: NDArray[np.float64] = attribute("Primal minus dual objective of every pair.")
-    violation_: NDArray[np.float64] = attribute("What is left of the violation of optimality, per pair.")
-    n_iter_: NDArray[np.int64] = attribute("Working sets that every pair took.")
-    fit_status_: int = attribute("0 if all problems were solved, else 1.")
-    shape_fit_: tuple[int, int] = attribute("Rows and columns of the training table.")
+    support_vectors_: Any = attribute(ROWS, "The support vectors, empty for a precomputed kernel.")
+    n_support_: NDArray[np.int64] = attribute(
+        ArrayOf("n_classes", kind="i", low=0), "Number of support vectors of every class."
+    )
+    dual_coef_: Any = attribute(
+        OneOf(ArrayOf("n_lines", "n_support"), SparseOf("n_lines", "n_support")),
+        "Coefficients of the support vectors, (classes - 1, n_support), sparse if the rows are.",
+    )
+    intercept_: NDArray[np.float64] = attribute(ArrayOf("n_machines"), "Constant of every pair of classes.")
+    objective_: NDArray[np.float64] = attribute(PER_MACHINE, "Dual objective of every pair of classes.")
+    gap_: NDArray[np.float64] = attribute(PER_MACHINE, "Primal minus dual objective of every pair.")
+    violation_: NDArray[np.float64] = attribute(PER_MACHINE, "What is left of the violation of optimality, per pair.")
+    n_iter_: NDArray[np.int64] = attribute(
+        OneOf(Count(), ArrayOf(None, kind="i", low=0)), "Working sets that every pair took."
+    )
+    fit_status_: int = attribute(Count(), "0 if all problems were solved, else 1.")
+    shape_fit_: tuple[int, int] = attribute(ListOf(Count()), "Rows and columns of the training table.")
 
     @property
     def coef_(self) -> Any:
@@ -82,7 +91,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         """What a subclass learns besides when a pair is done."""
         return {}
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows X and their classes y."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -93,7 +102,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self._check_parameters()
         X, y = self._checked(X, y)
         check_classes(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = validate_weights(sample_weight, X)
         classes, codes = encode_classes(y[weights > 0])
         if len(classes) < 2:
             raise ValueError(

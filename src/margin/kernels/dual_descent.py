@@ -19,45 +19,12 @@ from numpy.typing import NDArray
 
 from margin.core.restoring import restored
 
-__all__ = ["DualDescent", "dual_pass_reference"]
+__all__ = ["DualDescent"]
 
 Floats = NDArray[np.float64]
 
 PASSES = 5  # between two looks at the primal gradient, which costs as much as one pass
 CONSTANT = 0.01  # square of the constant column, relative to the mean square of the rows: larger ones make rows alike
-
-
-def dual_pass_reference(
-    X: Any,
-    order: Any,
-    y: Floats,
-    inverse: Floats,
-    curvature: Floats,
-    constant: float,
-    settled: Any,
-    limit: float,
-    alpha: Floats,
-    theta: Floats,
-) -> float:
-    """One pass over the rows of dense ``X``, in place: the twin of the compiled loop.
-
-    ``theta`` is w, the weight of the ``constant`` column and b; ``inverse`` is 1 / 2c, ``curvature`` the square of the
-    row (constant included) plus ``inverse``. A coefficient of zero whose slope is over ``limit`` is ``settled``.
-    """
-    largest = 0.0
-    rows = np.column_stack([X, np.full(len(X), constant)])
-    for i in order:
-        if settled[i]:
-            continue
-        slope = y[i] * (rows[i] @ theta[:-1] + theta[-1]) - 1 + inverse[i] * alpha[i]
-        if alpha[i] == 0 and slope >= 0:
-            settled[i] = slope > limit
-            continue
-        largest = max(largest, abs(slope))
-        after = max(alpha[i] - slope / curvature[i], 0.0)
-        theta[:-1] += (after - alpha[i]) * y[i] * rows[i]
-        alpha[i] = after
-    return largest
 
 
 class DualDescent:

@@ -24,9 +24,11 @@ def dual_pass(
     alpha: Vector,
     theta: Vector,
 ) -> cython.double:
-    """Minimize over one coefficient after the other, in place; see ``dual_descent.dual_pass_reference``.
+    """Minimize over one coefficient after the other, in place.
 
-    Rows are in compressed form. Returns the largest slope along which a coefficient could move.
+    Rows are in compressed form. ``theta`` is w, the weight of the ``constant`` column and b; ``inverse`` is 1 / 2c,
+    ``curvature`` the square of the row (constant included) plus ``inverse``. A coefficient of zero whose slope is over
+    ``limit`` is ``settled``. Returns the largest slope along which a coefficient could move.
     """
     b = theta.shape[0] - 2  # after the weights of the columns: that of the constant column, and the offset
     largest: cython.double = 0.0

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
+from margin.core.invariants import sometimes
 from margin.core.parameters import attribute, default
 from margin.core.threads import blas_threads
 from margin.kernels.dot_product import LinearKernel
@@ -23,6 +23,7 @@ from margin.kernels.dual_classifier import DualClassifier
 from margin.kernels.kernel_columns import KernelColumns
 from margin.kernels.one_vs_one import votes_with_confidence
 from margin.kernels.pair_loop import PairLoop
+from margin.kernels.stored import PER_MACHINE, pairs_of_classes
 
 __all__ = ["HardMarginSVC", "hull_distance", "is_separable"]
 
@@ -36,6 +37,8 @@ def is_separable(X: NDArray[Any], labels: NDArray[Any]) -> bool:
     >>> is_separable(np.array([[0.0], [1.0], [2.0]]), np.array([1, -1, 1]))
     False
     """
+    from scipy.optimize import linprog
+
     X, labels = np.asarray(X, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     spread = X.std(axis=0)
     rows = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -74,7 +77,12 @@ class HardMarginSVC(DualClassifier):
     kernel: Any = default("linear")
     tol: float = default(1e-6)
 
-    margin_: NDArray[np.float64] = attribute("Distance 1/|w| from the boundary to the nearest rows, per pair.")
+    margin_: NDArray[np.float64] = attribute(
+        sometimes(PER_MACHINE), "Distance 1/|w| from the boundary to the nearest rows, per pair."
+    )
+
+    _stored_rules = (pairs_of_classes,)
+    _may_be_empty = ("n_support",)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """f(x) for two classes (n,), votes of the pairs per class for more."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.chunks import map_row_chunks
+from margin.core.new_rows import require_fitted
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import Declared, attribute, check_parameters, parameter
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
@@ -28,7 +29,9 @@ from margin.kernels.kernel_names import (
     KERNEL_SENTENCE,
     named_kernel,
 )
+from margin.kernels.known_rows import values_with
 from margin.kernels.sparse_rows import kernel_values
+from margin.kernels.stored import FITTED_KERNEL
 
 __all__ = ["ROWS_DTYPES", "KernelModel", "as_rows", "columns_for", "dense", "expansion", "kept_rows", "linear_weights"]
 
@@ -40,13 +43,15 @@ MOST_DIGITS = 200  # of kernel values: their products with coefficients and with
 def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
     r""":math:`\sum_i c_{pi}\,k(x, x_i)` for every row x of ``X`` and every line p of ``coef``, (n, p), in blocks."""
     weights = np.ascontiguousarray(coef.T)
-    return values_in_blocks(kernel, X, rows, lambda values: values @ weights, len(coef))
+    return values_in_blocks(
+        lambda part: kernel_values(kernel, part, rows), X, rows, lambda values: values @ weights, len(coef)
+    )
 
 
 def values_in_blocks(
-    kernel: Kernel, X: Any, rows: Any, judge: Callable[[NDArray[Any]], NDArray[Any]], width: int
+    values: Callable[[Any], NDArray[Any]], X: Any, rows: Any, judge: Callable[[NDArray[Any]], NDArray[Any]], width: int
 ) -> NDArray[np.float64]:
-    """What ``judge`` makes, (n, width), of the kernel values of new rows X with known rows, a block at a time."""
+    """What ``judge`` makes, (n, width), of the kernel ``values`` of new rows X with known rows, a block at a time."""
     if rows.shape[0] == 0:
         return np.zeros((X.shape[0], width))
     step = max(1, BLOCK_ENTRIES // rows.shape[0])
@@ -55,7 +60,7 @@ def values_in_blocks(
     def chunk(part: slice) -> None:
         for start in range(part.start, part.stop, step):
             stop = min(start + step, part.stop)
-            out[start:stop] = judge(kernel_values(kernel, X[start:stop], rows))
+            out[start:stop] = judge(values(X[start:stop]))
 
     map_row_chunks(chunk, X.shape[0], work=X.shape[0] * rows.size)
     return out
@@ -72,7 +77,7 @@ class KernelModel(Declared):
     gamma: Any = parameter("scale", GAMMA, GAMMA_SENTENCE)
     coef0: float = parameter(0.0, COEF0, COEF0_SENTENCE)
 
-    kernel_: Kernel | str = attribute("The kernel object, or 'precomputed'.")
+    kernel_: Kernel | str = attribute(FITTED_KERNEL, "The kernel object, or 'precomputed'.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -130,7 +135,7 @@ class KernelModel(Declared):
             )
 
     def _new_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
+        require_fitted(self)
         rows = self._checked(X, reset=False)
         if isinstance(self.kernel_, PolynomialKernel):
             self._refuse_huge_values(self.kernel_, rows)
@@ -154,7 +159,7 @@ class KernelModel(Declared):
             return judge(X[:, support])
         if sp.issparse(X) != sp.issparse(rows):  # new rows take the form of the known ones
             X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
-        return values_in_blocks(self.kernel_, X, rows, judge, width)
+        return values_in_blocks(values_with(self, self.kernel_, X, rows), X, rows, judge, width)
 
 
 def kept_rows(kernel: Kernel | str, X: Any, rows: NDArray[np.int64]) -> Any:

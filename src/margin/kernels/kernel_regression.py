@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margin.core.domains import Choice, Either, Flag
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, OneOf
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.core.targets import numeric_target
@@ -22,6 +23,7 @@ from margin.foundations.probability.kernels import squared_distances
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import ROWS_DTYPES, expansion
 from margin.kernels.kernel_names import GAMMA, GAMMA_SENTENCE, KernelObject, named_kernel
+from margin.kernels.stored import FITTED_KERNEL, FITTED_ROWS
 
 __all__ = ["KernelRegression"]
 
@@ -46,10 +48,10 @@ class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):
         True, Flag(), "Whether weights sum to one; the plain sum is a vote of labels -1 and 1 whose size means nothing."
     )
 
-    X_fit_: NDArray[Any] = attribute("The training rows of positive weight.")
-    y_fit_: NDArray[np.float64] = attribute("Their values.")
-    weights_: NDArray[np.float64] = attribute("Their weights.")
-    kernel_: Kernel = attribute("The kernel object.")
+    X_fit_: NDArray[Any] = attribute(FITTED_ROWS, "The training rows of positive weight.")
+    y_fit_: NDArray[np.float64] = attribute(OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", None)), "Their values.")
+    weights_: NDArray[np.float64] = attribute(ArrayOf("n_samples"), "Their weights.")
+    kernel_: Kernel = attribute(FITTED_KERNEL, "The kernel object.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
         """Keep the rows and their values."""

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.domains import Number, Optional, Options
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, OneOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.targets import numeric_target
 from margin.foundations.linalg.minimum_norm import DEPENDENT
@@ -28,6 +29,7 @@ from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel
 from margin.kernels.kernel_names import GAMMA
 from margin.kernels.sparse_rows import kernel_values
+from margin.kernels.stored import FITTED_ROWS
 
 __all__ = ["KernelRidge", "dual_weights"]
 
@@ -92,8 +94,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
         None, Optional(Options()), "Further arguments of a kernel given as a function."
     )
 
-    dual_coef_: NDArray[np.float64] = attribute("Coefficients of the training rows, (n,) or (n, targets).")
-    X_fit_: NDArray[Any] = attribute("The training rows, empty for a precomputed kernel.")
+    dual_coef_: NDArray[np.float64] = attribute(
+        OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", None)),
+        "Coefficients of the training rows, (n,) or (n, targets).",
+    )
+    X_fit_: NDArray[Any] = attribute(FITTED_ROWS, "The training rows, empty for a precomputed kernel.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Learn from rows X and numbers y, one column or several."""

@@ -14,25 +14,32 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.class_counts import count_classes
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, OneOf, SparseOf, sometimes
+from margin.core.new_rows import require_fitted, validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
 from margin.core.sparse_coefficients import SparseCoefficients, linear_scores
+from margin.core.streaming import Stream
+from margin.core.summaries import learn_columns
 from margin.core.threads import blas_threads
+from margin.core.training_rows import validate_weights
 from margin.kernels.crammer_singer import CrammerSinger
 from margin.kernels.hinge import Hinge
 from margin.kernels.l1_squared_hinge import L1SquaredHinge
-from margin.kernels.squared_hinge import SquaredHinge
+from margin.kernels.squared_hinge import DIRECT_COLUMNS, SquaredHinge
+from margin.kernels.stored import PER_MACHINE
+from margin.kernels.stream_squared_hinge import HingeRows, StreamMachines, sample_of
 
 __all__ = ["LinearSVC"]
 
@@ -90,11 +97,14 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
     )
     max_iter: int = parameter(1000, Integer(low=1), "Most steps for each machine.")
 
-    classes_: NDArray[Any] = attribute("The classes, sorted.")
-    coef_: NDArray[np.float64] = attribute("Weights of the columns, (1, d) or (classes, d).")
-    intercept_: NDArray[np.float64] = attribute("The constants.")
-    objective_: NDArray[np.float64] = attribute("Objective of every machine.")
-    n_iter_: int = attribute("Most steps of any machine.")
+    classes_: NDArray[Any] = attribute(ArrayOf("n_classes", kind="labels"), "The classes, sorted.")
+    coef_: NDArray[np.float64] = attribute(
+        OneOf(ArrayOf("n_machines", "n_features"), SparseOf("n_machines", "n_features")),
+        "Weights of the columns, (1, d) or (classes, d).",
+    )
+    intercept_: NDArray[np.float64] = attribute(ArrayOf("n_machines"), "The constants.")
+    objective_: NDArray[np.float64] = attribute(sometimes(PER_MACHINE), "Objective of every machine.")
+    n_iter_: int = attribute(sometimes(OneOf(Count(), ArrayOf(None, kind="i", low=0))), "Most steps of any machine.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
         """Learn from rows X and their classes y."""
@@ -114,7 +124,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
             raise ValueError("LinearSVC: multi_class='crammer_singer' goes with penalty='l2'; got 'l1'.")
         X, y = validate_squarable(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
         check_classes(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = validate_weights(sample_weight, X)
         classes, codes = encode_classes(y[weights > 0])
         if len(classes) < 2:
             raise ValueError(
@@ -125,11 +135,42 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
         bounds = self.C * row_weights("LinearSVC", self.class_weight, classes, codes, weights)
         if not bounds.min() > 0:  # a class weight of zero
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
-        if len(np.unique(codes)) < 2:
+        if codes.min() == codes.max():
             raise ValueError("LinearSVC: class_weight must leave at least two classes with weight.")
-        self._loop = loop = self._machines(self._with_constant(X), codes, bounds, classes)
+        loop = self._machines(self._with_constant(X), codes, bounds, classes)
         if state is not None:
             loop.restore(state)
+        yield from self._steps(loop)
+
+    def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """The same minimum by Newton's method, a pass over the stream per step of all machines."""
+        self._check_parameters()
+        if (self.penalty, self.loss, self.multi_class) != ("l2", "squared_hinge", "ovr") or self.dual is True:
+            raise ValueError(
+                "LinearSVC: of a stream penalty='l2', loss='squared_hinge', multi_class='ovr' and dual=False or 'auto' "
+                f"are solved; got {self.penalty!r}, {self.loss!r}, {self.multi_class!r} and {self.dual!r}."
+            )
+        learn_columns(self, stream)
+        if self.n_features_in_ > DIRECT_COLUMNS:
+            raise ValueError(
+                f"LinearSVC: of a stream at most {DIRECT_COLUMNS} columns are taken; got {self.n_features_in_}."
+            )
+        found = count_classes("LinearSVC", stream)
+        weights = found.weights("LinearSVC", self.class_weight)
+        if (weights == 0).any():
+            raise ValueError("LinearSVC: of a stream class_weight must be above 0 for every class.")
+        center = None if state is None else state["center"]
+        if state is None:
+            sample = sample_of(self, stream, self.n_features_in_, seed_from(self.random_state or 0))
+            center = _far_center(sample.X) if self._free_intercept else None
+        constant = float(self.intercept_scaling or 1.0) if self._penalizes_intercept else None
+        labels = (1,) if len(found.labels) == 2 else tuple(range(len(found.labels)))
+        rows = HingeRows(clone(self), found.labels, self.C * weights, labels, self._free_intercept, constant, center)
+        loop = StreamMachines(self, stream, found, rows)
+        yield from self._steps(loop.start(sample) if state is None else loop.restore(state))
+
+    def _steps(self, loop: Any) -> Iterator[Record]:
+        self._loop = loop
         for record in loop.iterations():
             self._learn(loop)
             yield record
@@ -145,8 +186,8 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w x + b for two classes (n,), or per class (n, k)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        require_fitted(self)
+        X = validate_new_rows(self, X, dtype=np.float64, accept_sparse="csr")
         values = finite_values("LinearSVC", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return values[:, 0] if len(self.classes_) == 2 else values
 
@@ -166,6 +207,10 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
         at_once = self.multi_class == "crammer_singer"
         return bool(self.fit_intercept) and (at_once or self.intercept_scaling is not None)
 
+    @property
+    def _free_intercept(self) -> bool:
+        return bool(self.fit_intercept) and not self._penalizes_intercept
+
     def _machines(self, X: Any, codes: Any, bounds: Any, classes: Any) -> _OneVsRest | CrammerSinger:
         if self.multi_class == "ovr":
             return _OneVsRest(self, X, codes, bounds, classes)
@@ -179,7 +224,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
         column = np.full((X.shape[0], 1), float(self.intercept_scaling or 1.0))
         return sp.hstack([X, column], format="csr") if sp.issparse(X) else np.hstack([X, column])
 
-    def _learn(self, loop: _OneVsRest | CrammerSinger) -> None:
+    def _learn(self, loop: _OneVsRest | CrammerSinger | StreamMachines) -> None:
         results = loop.results()
         thetas = np.array([result["theta"] for result in results])
         if not np.isfinite(thetas).all():
@@ -202,7 +247,7 @@ class _OneVsRest:
         self.done: list[dict[str, Any]] = []
         self.solver: Any = None
         self.iteration, self.unsolved, self.stalled = 0, 0, 0
-        self.free_intercept = bool(model.fit_intercept) and not model._penalizes_intercept
+        self.free_intercept = model._free_intercept
         self.center = _far_center(X) if self.free_intercept and not sp.issparse(X) else None
         self.X = X if self.center is None else X - self.center
         self.seed = None if model.random_state is None else seed_from(model.random_state)
@@ -217,9 +262,10 @@ class _OneVsRest:
             self.iteration += 1
             values = {"objective": solver.objective, "measure": solver.measure, "machine": float(len(self.done))}
             stalled = getattr(solver, "stalled", False)
-            if solver.solved or stalled or solver.iteration >= self.model.max_iter:
-                self.unsolved += not solver.solved
-                self.stalled += stalled and not solver.solved
+            solved = solver.solved  # asked once: it costs a pass
+            if solved or stalled or solver.iteration >= self.model.max_iter:
+                self.unsolved += not solved
+                self.stalled += stalled and not solved
                 self.done.append(self._result(solver))
                 self.solver = None
             yield Record(self.iteration, values, total=len(self.labels) * self.model.max_iter)

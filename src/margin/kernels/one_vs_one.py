@@ -2,6 +2,7 @@ r"""Many classes by pairs: one binary machine for every pair of classes i < j, p
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -79,8 +80,19 @@ def pairs_with(code: int, n_classes: int) -> NDArray[np.int64]:
     >>> pairs_of(4)[1], pairs_of(4)[3], pairs_with(2, 4).tolist()
     ((0, 2), (1, 2), [1, 3, 5])
     """
-    first, second = np.arange(code), np.arange(code + 1, n_classes)
-    return np.concatenate([_pair_number(first, code, n_classes), _pair_number(code, second, n_classes)])
+    return _pairs_by_class(n_classes)[code]
+
+
+@lru_cache(maxsize=8)  # a prediction of one row would count them anew for every class
+def _pairs_by_class(n_classes: int) -> NDArray[np.int64]:
+    """:func:`pairs_with` of every class, (k, k - 1)."""
+    table = np.empty((n_classes, n_classes - 1), dtype=np.int64)
+    for code in range(n_classes):
+        first, second = np.arange(code), np.arange(code + 1, n_classes)
+        table[code, :code] = _pair_number(first, code, n_classes)
+        table[code, code:] = _pair_number(code, second, n_classes)
+    table.flags.writeable = False
+    return table
 
 
 def _pair_number(i: Any, j: Any, n_classes: int) -> Any:
@@ -93,11 +105,9 @@ def votes(decisions: Floats, n_classes: int) -> NDArray[np.int64]:
     >>> votes(np.array([[2.0, 1.0, -0.5]]), 3).tolist()
     [[2, 0, 1]]
     """
-    count = np.empty((len(decisions), n_classes), dtype=np.int64)
-    for code in range(n_classes):
-        favorable = decisions[:, pairs_with(code, n_classes)] > 0
-        count[:, code] = (~favorable[:, :code]).sum(axis=1) + favorable[:, code:].sum(axis=1)
-    return count
+    favorable = (decisions > 0)[:, _pairs_by_class(n_classes)]  # (n, k, k - 1)
+    favorable ^= np.tri(n_classes, n_classes - 1, -1, dtype=bool)  # where a class is the second of its pair
+    return favorable.sum(axis=2)
 
 
 def votes_with_confidence(decisions: Floats, n_classes: int) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from margin.core.parameters import parameter
 from margin.foundations.probability.kernels import periodic_kernel
@@ -77,6 +76,8 @@ class ExpSineSquared(_Repeating):
         return np.array([parts[name] for name in self.free])
 
     def _angles(self, X: Any, Z: Any) -> Floats:
+        from scipy.spatial.distance import cdist
+
         rows = rows_of(X)
         # Differences, not a product: near the diagonal the root would show half of the digits.
         return np.pi * cdist(rows, rows if Z is None else rows_of(Z)) / self.periodicity

@@ -23,7 +23,14 @@ from scipy.linalg import lapack
 from margin.kernels.blocked_products import Table, times, transposed_times, weighted_gram
 from margin.kernels.dual_descent import DualDescent
 
-__all__ = ["SquaredHinge", "conjugate_gradients", "exact_step", "squared_hinge_objective"]
+__all__ = [
+    "SquaredHinge",
+    "conjugate_gradients",
+    "exact_step",
+    "penalized",
+    "solve_positive",
+    "squared_hinge_objective",
+]
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +53,7 @@ def squared_hinge_objective(
     """J and its gradient; the last entry of ``theta`` is b if ``intercept``."""
     slack = np.maximum(1 - y * times(X, theta, ones=intercept), 0)
     weighted = bounds * slack
-    w = _penalized(theta, intercept)
+    w = penalized(theta, intercept)
     value = 0.5 * float(w @ w) + float(weighted @ slack)
     return value, w - 2 * transposed_times(X, weighted * y, ones=intercept)
 
@@ -167,17 +174,17 @@ class SquaredHinge:
     def _newton(self) -> None:
         slack = 1 - self.y * times(self.X, self.theta, ones=self.intercept)
         active = np.where(slack > 0, self.bounds, 0.0)
-        w = _penalized(self.theta, self.intercept)
+        w = penalized(self.theta, self.intercept)
         before = 0.5 * float(w @ w) + float(active @ slack**2)
         gradient = w - 2 * transposed_times(self.X, active * slack * self.y, ones=self.intercept)
         direction = self._direction(gradient, active)
         fall = self.y * times(self.X, direction, ones=self.intercept)
-        p = _penalized(direction, self.intercept)
+        p = penalized(direction, self.intercept)
         t = exact_step(float(p @ w), float(p @ p), slack, fall, self.bounds)
         self.theta = self.theta + t * direction
         slack -= t * fall
         active = self.bounds * np.maximum(slack, 0)
-        w = _penalized(self.theta, self.intercept)
+        w = penalized(self.theta, self.intercept)
         self.objective = 0.5 * float(w @ w) + float(active @ np.maximum(slack, 0))
         self.fell = before - self.objective
         gradient = w - 2 * transposed_times(self.X, active * self.y, ones=self.intercept)
@@ -209,7 +216,7 @@ class SquaredHinge:
         system[np.diag_indices(len(weights))] += 1 / weights
 
         def solve(r: Floats) -> Floats:
-            return r - X.T @ _solve_positive(system, X @ r) if len(weights) else r
+            return r - X.T @ solve_positive(system, X @ r) if len(weights) else r
 
         if not self.intercept:
             return -solve(gradient)
@@ -224,7 +231,7 @@ class SquaredHinge:
         hessian[np.diag_indices(self.X.shape[1])] += 1.0
         if self.intercept and not active.any():
             hessian[-1, -1] = 1.0  # no active row: b is free and stays
-        return -_solve_positive(hessian, gradient)
+        return -solve_positive(hessian, gradient)
 
     def _iterative_step(self, gradient: Floats, active: Floats) -> Floats:
         """Conjugate gradients, scaled by the diagonal of the Hessian; closer the nearer the solution is."""
@@ -237,14 +244,14 @@ class SquaredHinge:
 
         def product(p: Floats) -> Floats:
             pulled = weights * times(X, p, ones=self.intercept)
-            return _penalized(p, self.intercept) + transposed_times(X, pulled, ones=self.intercept)
+            return penalized(p, self.intercept) + transposed_times(X, pulled, ones=self.intercept)
 
         size = float(np.linalg.norm(gradient))
         close = size * min(CLOSE_STEP, np.sqrt(size / self.scale))
         return conjugate_gradients(product, -gradient, diagonal, close)
 
 
-def _solve_positive(system: Floats, right: Floats) -> Floats:
+def solve_positive(system: Floats, right: Floats) -> Floats:
     """The solution by Cholesky's method, also where rounding took definiteness."""
     # LAPACK itself: on a small table the checks of scipy.linalg.solve take longer than the solution.
     _, solution, failed = lapack.dposv(system.T, right, lower=1)
@@ -295,6 +302,10 @@ def _dense(matrix: Any) -> Floats:
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
-def _penalized(theta: Floats, intercept: bool) -> Floats:
+def penalized(theta: Floats, intercept: bool) -> Floats:
     """theta with zero in place of b, which is not penalized."""
-    return np.append(theta[:-1], 0.0) if intercept else theta
+    if not intercept:
+        return theta
+    w = theta.copy()
+    w[-1] = 0.0
+    return w

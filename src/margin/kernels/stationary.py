@@ -2,18 +2,15 @@ r"""Stationary kernels: the value depends only on the difference of two rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
 from margin.core.domains import Either, Sequence
 from margin.core.parameters import parameter
-from margin.foundations.probability.kernels import (
-    laplace_kernel,
-    length_scale_from_gamma,
-    rbf_kernel,
-    squared_distances,
-)
+from margin.foundations.probability.kernels import length_scale_from_gamma, squared_distances
+from margin.foundations.probability.radial import EXPONENTIAL, GAUSSIAN, Radial
 from margin.kernels.kernel import BOUNDS, BOUNDS_SENTENCE, POSITIVE, WIDE, Bounds, Floats, Kernel, rows_of
 
 __all__ = ["LENGTH_SCALES", "RBF", "LaplaceKernel", "RadialKernel", "RationalQuadratic", "WhiteKernel", "log_values"]
@@ -62,30 +59,42 @@ def log_values(gram: Floats) -> Floats:
     return np.log(gram, out=np.zeros_like(gram), where=gram > 0)
 
 
-class RBF(RadialKernel):
+class DistanceKernel(RadialKernel):
+    """A function of the scaled distance alone, made of one product."""
+
+    radial: ClassVar[Radial]
+
+    def _matrix(self, X: Any, Z: Any) -> Floats:
+        return self.radial(self.scaled(X), None if Z is None else self.scaled(Z), 1.0)
+
+    def of_known(self, Z: Any) -> Callable[[Any], Floats]:
+        """The values of rows X of Z's type with Z, to the bits of the matrix; what concerns Z alone is done once."""
+        values = self.radial.of_known(self.scaled(Z), 1.0)
+        return lambda X: values(self.scaled(X))
+
+
+class RBF(DistanceKernel):
     r"""The Gaussian kernel :math:`\exp(-\tfrac12\sum_j (x_j-z_j)^2/\ell_j^2)`: very smooth functions.
 
     >>> RBF(length_scale=[1.0, 2.0])([[0.0, 0.0]], [[1.0, 2.0]]).round(6).tolist()
     [[0.367879]]
     """
 
+    radial = GAUSSIAN
+
     @classmethod
     def from_gamma(cls, gamma: float) -> RBF:
         r"""The kernel written :math:`\exp(-\gamma\|x-z\|^2)`: :math:`\ell = 1/\sqrt{2\gamma}`."""
         return cls(length_scale_from_gamma(gamma))
 
-    def _matrix(self, X: Any, Z: Any) -> Floats:
-        return rbf_kernel(self.scaled(X), None if Z is None else self.scaled(Z))
-
     def gradient(self, X: Floats, weights: Floats) -> Floats:
         return self._contract(X, weights * self(X))
 
 
-class LaplaceKernel(RadialKernel):
+class LaplaceKernel(DistanceKernel):
     r""":math:`\exp(-r)` of the scaled Euclidean distance r: continuous functions without derivatives."""
 
-    def _matrix(self, X: Any, Z: Any) -> Floats:
-        return laplace_kernel(self.scaled(X), None if Z is None else self.scaled(Z))
+    radial = EXPONENTIAL
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
         gram = self(X)

@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Number, Seed
+from margin.core.invariants import ArrayOf, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.data.folds import stratified_fold_numbers
@@ -31,6 +32,7 @@ from margin.kernels.kernel_model import expansion
 from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes, votes_with_confidence
 from margin.kernels.pair_loop import PairLoop
 from margin.kernels.platt import fit_sigmoid, sigmoid_probability
+from margin.kernels.stored import pairs_of_classes
 
 __all__ = ["SVC"]
 
@@ -85,7 +87,13 @@ class SVC(DualClassifier):
     )
     random_state: RandomLike = parameter(None, Seed(), "Draws the folds of ``probability``.")
 
-    sigmoids_: NDArray[np.float64] = attribute("Slope and shift of the sigmoid of every pair, with ``probability``.")
+    sigmoids_: NDArray[np.float64] = attribute(
+        sometimes(ArrayOf("n_machines", 2, finite=False)),
+        "Slope and shift of the sigmoid of every pair, with ``probability``.",
+    )
+
+    _stored_rules = (pairs_of_classes,)
+    _may_be_empty = ("n_support",)
 
     @property
     def probA_(self) -> NDArray[np.float64]:

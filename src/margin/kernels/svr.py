@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, ListOf, OneOf, SparseOf
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
@@ -29,6 +30,7 @@ from margin.kernels.dual_records import describe, solve_some
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
 from margin.kernels.precision import column_dtype
+from margin.kernels.stored import PER_MACHINE, ROWS, every_coefficient
 
 __all__ = ["SVR"]
 
@@ -57,16 +59,22 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
     verbose: bool | int = parameter(False, Either(Flag(), Integer(low=0)), VERBOSE)
     max_iter: int = parameter(-1, Integer(low=-1), "Most working sets; -1 means no limit.")
 
-    support_: NDArray[np.int64] = attribute("Rows that are support vectors.")
-    support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
-    dual_coef_: Any = attribute("Coefficients of the support vectors, (1, n_support), sparse if the rows are.")
-    intercept_: NDArray[np.float64] = attribute("The constant, (1,).")
-    objective_: float = attribute("Dual objective.")
-    gap_: float = attribute("Primal minus dual objective.")
-    violation_: float = attribute("What is left of the violation of optimality.")
-    n_iter_: int = attribute("Working sets.")
-    fit_status_: int = attribute("0 if the problem was solved, else 1.")
-    shape_fit_: tuple[int, int] = attribute("Rows and columns of the training table.")
+    support_: NDArray[np.int64] = attribute(ArrayOf("n_support", kind="i", low=0), "Rows that are support vectors.")
+    support_vectors_: Any = attribute(ROWS, "The support vectors, empty for a precomputed kernel.")
+    dual_coef_: Any = attribute(
+        OneOf(ArrayOf(1, "n_support"), SparseOf(1, "n_support")),
+        "Coefficients of the support vectors, (1, n_support), sparse if the rows are.",
+    )
+    intercept_: NDArray[np.float64] = attribute(ArrayOf("n_machines"), "The constant, (1,).")
+    objective_: float = attribute(PER_MACHINE, "Dual objective.")
+    gap_: float = attribute(PER_MACHINE, "Primal minus dual objective.")
+    violation_: float = attribute(PER_MACHINE, "What is left of the violation of optimality.")
+    n_iter_: int = attribute(OneOf(Count(), ArrayOf(None, kind="i", low=0)), "Working sets.")
+    fit_status_: int = attribute(Count(), "0 if the problem was solved, else 1.")
+    shape_fit_: tuple[int, int] = attribute(ListOf(Count()), "Rows and columns of the training table.")
+
+    _stored_rules = (every_coefficient,)
+    _may_be_empty = ("n_support",)
 
     @property
     def n_support_(self) -> NDArray[np.int64]:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from margin.core.new_rows import validate_new_rows
 from margin.core.number_range import require_squares
 
 __all__ = ["AffinePrediction"]
@@ -23,7 +24,7 @@ class AffinePrediction:
     def predict(self, X: Any) -> np.ndarray:
         r"""Predict :math:`\theta_0 + \theta^\top x` for every row."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        X = validate_new_rows(self, X, accept_sparse="csr", ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):
             predicted = X @ np.atleast_2d(self.coef_).T + self.intercept_
         self._check_predictions(X, predicted)

@@ -3,7 +3,7 @@ r"""Regression on basis functions, :math:`f(x) = \theta_0 + \sum_j \theta_j \var
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Sequence
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, OneOf
 from margin.core.number_range import finite_values, power_of_two, require_squares
 from margin.core.parameters import attribute, parameter
 from margin.core.targets import numeric_target
@@ -25,6 +26,7 @@ from margin.linear.basis import (
     without_constants,
 )
 from margin.linear.penalized_least_squares import ridge
+from margin.linear.stored import BASIS, NUMBER_OR_ROW, basis_is_of_its_size
 
 __all__ = ["BasisRegression"]
 
@@ -55,11 +57,16 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     )
     fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
 
-    coef_: np.ndarray = attribute("Weights of the basis functions, (terms,) or (targets, terms).")
-    intercept_: float | np.ndarray = attribute("The constant, one number or one per target.")
-    basis_: dict[str, Any] = attribute("What the basis functions need: powers, centers and width, or periods.")
+    coef_: np.ndarray = attribute(
+        OneOf(ArrayOf(None), ArrayOf("n_targets", None)),
+        "Weights of the basis functions, (terms,) or (targets, terms).",
+    )
+    intercept_: float | np.ndarray = attribute(NUMBER_OR_ROW, "The constant, one number or one per target.")
+    basis_: dict[str, Any] = attribute(BASIS, "What the basis functions need: powers, centers and width, or periods.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    _stored_rules = (basis_is_of_its_size,)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows."""
         self._check_parameters()
         X, y = validate_data(

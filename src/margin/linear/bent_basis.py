@@ -18,7 +18,7 @@ __all__ = ["bent_design", "bent_roughness", "bent_values"]
 
 
 def bent_roughness(knots: np.ndarray) -> np.ndarray:
-    r"""(K - 2, K - 2): the integral of :math:`f''^2` is a quadratic form of this in the scaled second derivatives.
+    r"""(K - 2, K - 2): the integral of :math:`(f'')^2` is a quadratic form of this in the scaled second derivatives.
 
     >>> bent_roughness(np.array([0.0, 1.0, 2.0, 4.0])).round(3).tolist()
     [[1.0, 0.204], [0.204, 1.0]]

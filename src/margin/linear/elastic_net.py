@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,19 +18,23 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, OneOf, sometimes
 from margin.core.notices import warn_user
 from margin.core.parameters import COPY, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
+from margin.core.streaming import Stream
+from margin.core.summaries import learn_columns
 from margin.core.targets import numeric_target
-from margin.linear.affine import AffinePrediction
 from margin.linear.elastic_net_fit import TargetsInTurn
+from margin.linear.moment_summary import MomentSummary
+from margin.linear.stored import ITERATIONS, NUMBER_OR_ROW, PER_TARGET
 
 __all__ = ["CoordinateDescent", "ElasticNet", "Lasso"]
 
 
-class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, IterativeEstimator):
+class CoordinateDescent(MomentSummary, MultiOutputMixin, RegressorMixin, IterativeEstimator):
     """What the lasso and the elastic net have in common: all but the mixture of the penalties."""
 
     alpha: float = parameter(1.0, Number(low=0, search=(1e-4, 10), log=True), "Strength of the penalty.")
@@ -59,18 +63,25 @@ class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Iter
         "Whether a sweep visits the columns in their order or in a random one.",
     )
 
-    coef_: np.ndarray = attribute("Weights of the columns with exact zeros, (p,) or (targets, p).")
-    intercept_: float | np.ndarray = attribute("The constant, one number or one per target; 0 if none is fitted.")
-    n_iter_: int | list[int] = attribute("Rounds of descent, one number or one per target.")
-    dual_gap_: float | np.ndarray = attribute("Upper bound of the distance from the minimum, in units of objective_.")
-    objective_: float | np.ndarray = attribute("The minimized function at the solution.")
+    coef_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_features"), ArrayOf("n_targets", "n_features")),
+        "Weights of the columns with exact zeros, (p,) or (targets, p).",
+    )
+    intercept_: float | np.ndarray = attribute(
+        NUMBER_OR_ROW, "The constant, one number or one per target; 0 if none is fitted."
+    )
+    n_iter_: int | list[int] = attribute(sometimes(ITERATIONS), "Rounds of descent, one number or one per target.")
+    dual_gap_: float | np.ndarray = attribute(
+        sometimes(PER_TARGET), "Upper bound of the distance from the minimum, in units of objective_."
+    )
+    objective_: float | np.ndarray = attribute(sometimes(PER_TARGET), "The minimized function at the solution.")
 
     @property
     def sparse_coef_(self) -> Any:
         """``coef_`` as a sparse matrix, (1, p) or (targets, p)."""
         return sp.csr_matrix(np.atleast_2d(self.coef_))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Learn from all rows; without ``check_input`` they are known to be finite, and not looked through for it."""
         return self._consume(self.iterate(X, y, sample_weight, check_input=check_input), X, y)
 
@@ -86,17 +97,34 @@ class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Iter
         """Learn, yielding a record per round of descent."""
         self._check_parameters()
         X, Y, ndim, weights = self._rows(X, y, sample_weight, finite=check_input)
+        self._tell_of_no_penalty()
+        try:
+            loop = TargetsInTurn(self, X, Y, weights)
+        except FloatingPointError as error:
+            self._refuse_overflow(X, Y)
+            raise ValueError(f"{type(self).__name__}: {error}") from None
+        yield from self._rounds(loop, ndim, state)
+
+    def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """One pass over the stream for the inner products of its columns, then the same rounds of descent."""
+        self._check_parameters()
+        if not isinstance(self.precompute, bool | np.bool_):
+            raise ValueError(f"{type(self).__name__}: inner products of a stream are computed; precompute takes none.")
+        learn_columns(self, stream)
+        self._tell_of_no_penalty()
+        summary = stream.reduce(self.summarize, self.merge)
+        yield from self._rounds(TargetsInTurn.of_moments(self, summary), 1, state)
+
+    def _tell_of_no_penalty(self) -> None:
         if self.alpha == 0:
             warn_user(
                 f"{type(self).__name__}: alpha=0 is no penalty, for which descent over columns is slow; use "
                 "LinearRegression.",
                 UserWarning,
             )
-        try:
-            self._loop = loop = TargetsInTurn(self, X, Y, weights)
-        except FloatingPointError as error:
-            self._refuse_overflow(X, Y)
-            raise ValueError(f"{type(self).__name__}: {error}") from None
+
+    def _rounds(self, loop: TargetsInTurn, ndim: int, state: dict[str, Any] | None) -> Iterator[Record]:
+        self._loop = loop
         if state is not None:
             loop.restore(state)
         self._learn(loop, ndim)

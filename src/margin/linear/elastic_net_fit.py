@@ -12,6 +12,7 @@ from margin.core.arguments import finite
 from margin.core.notices import warn_user
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.linear.moments import RegressionMoments
 from margin.linear.sparse_descent import SparseDescent
 from margin.linear.sparse_problem import Columns, GramColumns, centered_gram, columns_of
 
@@ -36,13 +37,25 @@ class TargetSolution(NamedTuple):
 class TargetsInTurn:
     """The running fit: target after target, each by rounds of descent at one penalty."""
 
-    def __init__(self, model: CoordinateDescent, X: Any, Y: np.ndarray, weights: np.ndarray | None):
-        self.model, self.X, self.Y, self.weights = model, X, Y, weights
+    def __init__(
+        self,
+        model: CoordinateDescent,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray | None,
+        summary: RegressionMoments | None = None,
+    ):
+        self.model, self.X, self.Y, self.weights, self.summary = model, X, Y, weights, summary
         self.rng = as_generator(model.random_state) if model.selection == "random" else None
         self.done: list[TargetSolution] = []
         self.iteration = 0
         self.start = self._start()
         self.now = self._begin()
+
+    @classmethod
+    def of_moments(cls, model: CoordinateDescent, summary: RegressionMoments) -> TargetsInTurn:
+        """The fit of one target to rows that are known by their moments."""
+        return cls(model, np.zeros((0, len(summary.mean_x))), np.zeros((0, 1)), None, summary)
 
     def iterations(self) -> Iterator[Record]:
         model, targets = self.model, self.Y.shape[1]
@@ -94,7 +107,9 @@ class TargetsInTurn:
         model, j = self.model, len(self.done)
         intercept, y = bool(model.fit_intercept), np.ascontiguousarray(self.Y[:, j])
         columns: Columns
-        if isinstance(model.precompute, bool | np.bool_):
+        if self.summary is not None:
+            columns = GramColumns(self.summary)
+        elif isinstance(model.precompute, bool | np.bool_):
             columns = columns_of(self.X, y, self.weights, intercept=intercept, precompute=bool(model.precompute))
         else:
             gram = np.asarray(model.precompute, dtype=np.float64)
@@ -119,7 +134,7 @@ class CoordinateFit:
 
     def __init__(self, descent: SparseDescent, tol: float, max_iter: int):
         self.descent = descent
-        self.bound = tol * descent.columns.square
+        self.tol, self.bound = tol, tol * descent.columns.square
         self.inner = INNER_FRACTION * self.bound
         self.max_iter, self.iteration = max_iter, 0
         self.last = np.inf
@@ -137,7 +152,8 @@ class CoordinateFit:
     @property
     def converged(self) -> bool:
         # Where nothing moves any more, the gap that is left is rounding.
-        return self.iteration > 0 and (self.gap <= self.bound or not self.descent.moved)
+        settled = not self.descent.moved or self.descent.stationary(self.tol)
+        return self.iteration > 0 and (settled or self.gap <= self.bound)
 
     @property
     def finished(self) -> bool:

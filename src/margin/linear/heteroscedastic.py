@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Real, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import finite_values, in_safe_units, require_variance
 from margin.core.parameters import VERBOSE, attribute, parameter
@@ -29,6 +30,7 @@ from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.linear.basis import check_terms, monomial_powers, monomials
 from margin.linear.moments import varies
+from margin.linear.stored import ITERATIONS, SCALING, exponents_are_possible
 
 __all__ = ["GaussianPrediction", "HeteroscedasticRegression", "gaussian_nll"]
 
@@ -102,13 +104,17 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
     max_iter: int = parameter(200, Integer(low=1), "Most iterations.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    mean_coef_: np.ndarray = attribute("Coefficients of the scaled terms of the mean, first the constant.")
-    log_variance_coef_: np.ndarray = attribute("Coefficients of the scaled terms of the log-variance.")
-    scaling_: dict[str, Any] = attribute("Centers and scales of the columns and of y.")
-    nll_: float = attribute("The mean negative log-likelihood of the training rows.")
-    n_iter_: int = attribute("Iterations that were run.")
+    mean_coef_: np.ndarray = attribute(
+        ArrayOf(None), "Coefficients of the scaled terms of the mean, first the constant."
+    )
+    log_variance_coef_: np.ndarray = attribute(ArrayOf(None), "Coefficients of the scaled terms of the log-variance.")
+    scaling_: dict[str, Any] = attribute(SCALING, "Centers and scales of the columns and of y.")
+    nll_: float = attribute(Real(), "The mean negative log-likelihood of the training rows.")
+    n_iter_: int = attribute(sometimes(ITERATIONS), "Iterations that were run.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    _stored_rules = (exponents_are_possible,)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 

@@ -21,6 +21,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from margin.core.chunks import map_row_chunks
 from margin.core.threads import blas_threads
 from margin.foundations.linalg.minimum_norm import DEPENDENT, EPS, minimum_norm, minimum_norm_from_gram
+from margin.foundations.linalg.scatter_factor import triangle
 from margin.linear.moments import CANCELLATION, RegressionMoments, blocks, moments, varies
 
 __all__ = [
@@ -170,7 +171,7 @@ def triangular_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *,
     scale = np.concatenate([_powers(X), _powers(Y)])
     mean = _scaled_mean(X, Y, weights, scale) if intercept else np.zeros(p + q)
     with blas_threads(1):  # many small factorizations: waking a second thread for each costs more than it gives
-        R = _triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
+        R = triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
     total = float(X.shape[0] if weights is None else weights.sum())
     known = varies(np.linalg.norm(R[:, :p], axis=0), mean[:p], total)
     return TriangularRows(np.where(known, R[:, :p], 0.0), R[:, p:], mean, scale[:p], scale[p:])
@@ -268,18 +269,3 @@ def _scaled(X: Any, Y: np.ndarray, weights: np.ndarray | None, scale: np.ndarray
 def _scaled_mean(X: Any, Y: np.ndarray, weights: np.ndarray | None, scale: np.ndarray) -> np.ndarray:
     sums = [(root * part).sum(axis=0) for root, part in _scaled(X, Y, weights, scale)]
     return np.asarray(sum(sums)) / (X.shape[0] if weights is None else weights.sum())
-
-
-def _triangle(parts: Iterator[np.ndarray], columns: int) -> np.ndarray:
-    """R of the QR factorization of all rows, taken whenever twice as many rows as columns have come together."""
-    waiting = [np.zeros((0, columns))]
-    for part in parts:
-        waiting.append(part)
-        if sum(map(len, waiting)) >= 2 * columns:
-            waiting = [_upper(waiting, columns)]
-    return _upper(waiting, columns)
-
-
-def _upper(parts: list[np.ndarray], columns: int) -> np.ndarray:
-    (R,) = sl.qr(np.vstack(parts), mode="r", overwrite_a=True, check_finite=False)
-    return np.asarray(R[:columns])

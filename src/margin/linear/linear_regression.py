@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import sklearn.linear_model as scikit_learn
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -22,10 +21,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.chunks import map_row_chunks
 from margin.core.domains import Flag, Jobs, Number
 from margin.core.estimator import Estimator
+from margin.core.invariants import Anything, ArrayOf, Count, OneOf, sometimes
+from margin.core.new_rows import validate_new_rows
 from margin.core.parameters import COPY, N_JOBS, attribute, parameter
+from margin.core.relations import counts_as
+from margin.core.streaming import RowBlock
 from margin.core.targets import numeric_target
 from margin.core.threads import thread_limit
-from margin.linear.affine import AffinePrediction
 from margin.linear.least_squares import (
     WIDE_SPARSE,
     Solution,
@@ -33,14 +35,16 @@ from margin.linear.least_squares import (
     solve_dependent_moments,
     solve_moments,
 )
-from margin.linear.moments import RegressionMoments, blocks, moments
+from margin.linear.moment_summary import MomentSummary
+from margin.linear.moments import RegressionMoments, blocks
 from margin.linear.nonnegative import nonnegative_least_squares
+from margin.linear.stored import NUMBER_OR_ROW, PER_TARGET
 from margin.linear.summary import LinearSummary, summarize_linear
 
 __all__ = ["LinearRegression"]
 
 
-class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
+class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
     r"""Least squares in one pass over the rows; the minimum-norm solution if columns are (nearly) linearly dependent.
 
     Several columns of ``y`` are fitted at once, ``X`` may be sparse, and ``partial_fit`` takes a table chunk by chunk:
@@ -67,13 +71,19 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
     n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
     positive: bool = parameter(False, Flag(), "Whether coefficients must not be negative.")
 
-    coef_: np.ndarray = attribute("Weights of the columns, (p,) or (targets, p).")
-    intercept_: float | np.ndarray = attribute("The constant, one number or one per target; 0 if none is fitted.")
-    rank_: int | None = attribute("Rank of the centered rows; None where only an iteration was run.")
-    residual_variance_: float | np.ndarray = attribute(
-        "Sum of w r^2 over (sum of w - rank - 1): a row of weight two counts as two; NaN if no freedom is left."
+    coef_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_features"), ArrayOf("n_targets", "n_features")),
+        "Weights of the columns, (p,) or (targets, p).",
     )
-    moments_: dict[str, Any] = attribute("What partial_fit keeps of the rows.")
+    intercept_: float | np.ndarray = attribute(
+        NUMBER_OR_ROW, "The constant, one number or one per target; 0 if none is fitted."
+    )
+    rank_: int | None = attribute(Count(), "Rank of the centered rows; None where only an iteration was run.")
+    residual_variance_: float | np.ndarray = attribute(
+        PER_TARGET,
+        "Sum of w r^2 over (sum of w - rank - 1): a row of weight two counts as two; NaN if no freedom is left.",
+    )
+    moments_: dict[str, Any] = attribute(sometimes(Anything()), "What partial_fit keeps of the rows.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Learn from all rows; forgets chunks seen before."""
@@ -103,18 +113,27 @@ class LinearRegression(AffinePrediction, MultiOutputMixin, RegressorMixin, Estim
                 f"LinearRegression: partial_fit keeps a p x p matrix and takes at most {WIDE_SPARSE} columns of sparse "
                 f"X; got {X.shape[1]}."
             )
-        chunk = moments(X, Y, weights, centered=bool(self.fit_intercept))
-        if not chunk.finite:
-            self._refuse_overflow(X, Y)
-            raise ValueError("LinearRegression: partial_fit: squares of X or y overflow; scale the columns first.")
+        chunk = self._moments(X, Y, weights)
         total = chunk if first else self._merged(chunk)
         self.moments_ = asdict(total)
         return self._learn(solve_moments(total) or solve_dependent_moments(total, self.tol), total.weight, single)
 
+    def summarize(self, block: RowBlock) -> RegressionMoments:
+        """The moments of some rows of a stream."""
+        if self.positive:
+            raise ValueError("LinearRegression: positive=True needs all rows at once and takes no stream.")
+        return super().summarize(block)
+
+    def solve(self, summary: RegressionMoments) -> LinearRegression:
+        """Learn from the moments of all rows."""
+        self.__dict__.pop("moments_", None)
+        solution = solve_moments(summary) or solve_dependent_moments(summary, self.tol)
+        return self._learn(solution, summary.weight, single=True)
+
     def predict(self, X: Any) -> np.ndarray:
         r"""Predict :math:`\theta_0 + \theta^\top x` for every row."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        X = validate_new_rows(self, X, accept_sparse="csr", ensure_all_finite=False)
         coef = np.atleast_2d(self.coef_).T
         with np.errstate(invalid="ignore", over="ignore"):
             predicted = X @ coef if sp.issparse(X) or X.dtype == np.float64 else _product(X, coef)
@@ -191,4 +210,4 @@ def _product(X: np.ndarray, coef: np.ndarray) -> np.ndarray:
 
 
 # scikit-learn's RANSACRegressor knows how many rows a straight line needs only for what is an instance of its own.
-scikit_learn.LinearRegression.register(LinearRegression)
+counts_as(LinearRegression, "sklearn.linear_model", "LinearRegression")

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from margin.linear.logistic_loss import Likelihood
+from margin.linear.logistic_loss import LabeledRows, Likelihood
 from margin.linear.preconditioning import Preconditioner, from_diagonal, from_matrix, from_sample
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.quasi_newton import CURVATURE_FLOOR, Pair, two_loop
@@ -34,6 +33,11 @@ TYPICAL_ROWS = 8  # the same for the Hessian at equal probabilities, which is on
 TYPICAL_PASSES = 15
 SAMPLE_STRIDE = 16  # one row in so many for the second sample
 SAMPLE_STEPS = 12  # Newton steps on a sample at most
+# A matrix product does about so many of its operations in the time in which a pass over the rows visits one entry.
+PRODUCTS_PER_ENTRY = 20.0
+# Where Hessians of a sample would cost more than so many passes over the rows, the first steps do without: many columns
+# that are hardly related need no more, and the rest has lost little.
+PLAIN_PASSES, PLAIN_STEPS = 60, 30
 
 
 class Newton:
@@ -112,14 +116,23 @@ class PreconditionedQuasiNewton(Newton):
     def __init__(self, likelihood: Likelihood):
         super().__init__(likelihood)
         self.pairs: deque[Pair] = deque(maxlen=MEMORY)
+        self.plain_steps = PLAIN_STEPS if self._begins_plainly() else 0  # left without a Hessian
 
     def start(self) -> PreconditionedQuasiNewton:
-        self.preconditioner = self._preconditioner()
+        plain = self.plain_steps > 0
+        self.preconditioner = from_diagonal(self.likelihood.typical_diagonal()) if plain else self._preconditioner()
         super().start()
         self._turned = self.preconditioner.gradient(self.gradient)
         return self
 
     def step(self) -> None:
+        self._quasi_newton_step()
+        if self.plain_steps:
+            self.plain_steps -= 1
+            if not self.plain_steps:
+                self._look_at_curvature()
+
+    def _quasi_newton_step(self) -> None:
         turned = self._turned  # the gradient in the variables of the preconditioner
         direction = -two_loop(turned.ravel(), self.pairs).reshape(turned.shape)
         accepted = self._move(self.preconditioner.step(direction))
@@ -139,10 +152,12 @@ class PreconditionedQuasiNewton(Newton):
             "lower": None if self.preconditioner.lower is None else self.preconditioner.lower.copy(),
             "steps": [pair.s.copy() for pair in self.pairs],
             "changes": [pair.y.copy() for pair in self.pairs],
+            "plain_steps": self.plain_steps,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
+        self.plain_steps = int(state.get("plain_steps", 0))  # older states have none
         lower = None if state["lower"] is None else np.asfortranarray(state["lower"])
         self.preconditioner = Preconditioner(np.array(state["scale"]), lower)
         self._turned = self.preconditioner.gradient(self.gradient)
@@ -156,7 +171,7 @@ class PreconditionedQuasiNewton(Newton):
 
     def _preconditioner(self) -> Preconditioner:
         columns = self.likelihood.shape[0]
-        if columns > MOST_COLUMNS or columns**3 / 3 > MOST_PASSES * _stored(self.likelihood.rows.X):
+        if self._too_many_columns():
             return from_diagonal(self.likelihood.typical_diagonal())
         n, scores = len(self.likelihood.rows.y), self.likelihood.columns
         if scores > 1:
@@ -164,8 +179,7 @@ class PreconditionedQuasiNewton(Newton):
             return self._corrected(sample, sample.typical_hessian(), None)
         few = SAMPLE_ROWS * columns
         if self.warm:
-            sample = self._sample(max(n // SAMPLE_STRIDE, few))
-            return self._corrected(sample, sample.hessian(self.theta), self.theta)
+            return self._curvature_here()
         # A small sample leads near the minimum, a larger one to within its own noise of it; both are cheap.
         for rows in (few, max(n // SAMPLE_STRIDE, few)):
             sample = self._sample(rows)
@@ -179,6 +193,35 @@ class PreconditionedQuasiNewton(Newton):
             self.theta = newton.theta
         return self._corrected(sample, newton.curvature, self.theta)
 
+    def _too_many_columns(self) -> bool:
+        """Whether a factor of all columns is out of the question."""
+        columns = self.likelihood.shape[0]
+        return columns > MOST_COLUMNS or columns**3 / 3 > MOST_PASSES * _stored(self.likelihood.rows.X)
+
+    def _begins_plainly(self) -> bool:
+        """Whether Hessians of two classes cost so much that the first steps do without."""
+        rows, columns = self.likelihood.rows, self.likelihood.shape[0]
+        if self.likelihood.columns > 1 or not isinstance(rows, LabeledRows):  # passes over a stream are dear
+            return False
+        n = len(rows.y)
+        share = min(1.0, max(SAMPLE_ROWS * columns / n, 1 / SAMPLE_STRIDE))
+        return share * SAMPLE_STEPS * columns / PRODUCTS_PER_ENTRY > PLAIN_PASSES
+
+    def _curvature_here(self) -> Preconditioner:
+        """The Hessian at ``theta``, of as many rows as it needs."""
+        n, columns = len(self.likelihood.rows.y), self.likelihood.shape[0]
+        sample = self._sample(max(n // SAMPLE_STRIDE, SAMPLE_ROWS * columns))
+        return self._corrected(sample, sample.hessian(self.theta), self.theta)
+
+    def _look_at_curvature(self) -> None:
+        """Go on in the variables of the Hessian, unless there are too many columns for one."""
+        if self._too_many_columns():
+            return
+        self.preconditioner = self._curvature_here()
+        self.pairs.clear()
+        self._turned = self.preconditioner.gradient(self.gradient)
+        self.stuck = False
+
     def _corrected(self, sample: Likelihood, curvature: np.ndarray, theta: np.ndarray | None) -> Preconditioner:
         """The preconditioner of a sample's ``curvature``, with the sizes of all rows."""
         n, sampled = len(self.likelihood.rows.y), len(sample.rows.y)
@@ -188,9 +231,7 @@ class PreconditionedQuasiNewton(Newton):
         return from_sample(curvature, diagonal, carriers * (sampled / n))
 
     def _sample(self, rows: int) -> Likelihood:
-        """The likelihood of about so many rows, evenly spread over the table."""
-        every = max(1, len(self.likelihood.rows.y) // rows)
-        return replace(self.likelihood, rows=self.likelihood.rows.every(every))
+        return self.likelihood.few(rows)
 
 
 def _stored(X: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,13 +42,25 @@ def strengths(model: Any, total: float) -> tuple[float, float]:
 class LogisticFit:
     """A solver, how often it stepped, and when it is done; ``start`` (p + 1, k) are parameters to begin with."""
 
-    def __init__(self, model: Any, rows: LabeledRows, classes: int, start: np.ndarray | None = None):
+    def __init__(
+        self,
+        model: Any,
+        rows: LabeledRows,
+        classes: int,
+        start: np.ndarray | None = None,
+        solver: Callable[[float], Newton] | None = None,
+    ):
         self.model, self.iteration = model, 0
         self.dtype = rows.X.dtype  # of the user's table, and so of what is learned
         self.separated = False  # without a penalty: the present scores separate the classes
         scores = 1 if classes == 2 else classes
         l1, l2 = strengths(model, rows.total)
         self.penalized = l1 > 0 or l2 > 0
+        self.by_newton = self.may_change = False
+        if solver is not None:  # of a stream, in the user's own columns
+            self.variables, self.solver = _Variables(rows.X), solver(l2)
+            self._begin_at(start)
+            return
         name = _solver_name(model, scores, l1, l2)
         self.variables = _variables(model, rows, l2)
         inner = rows._replace(X=self.variables.X)
@@ -55,8 +68,10 @@ class LogisticFit:
         if name in ("liblinear", "auto"):
             name = _automatic(inner, scores, l1)
         self.solver = _solver(name, model, inner, scores, l1, l2, free)
-        self.by_newton = False
         self.may_change = model.solver == "auto" and name == "lbfgs" and _newton_is_cheap(inner, scores)
+        self._begin_at(start)
+
+    def _begin_at(self, start: np.ndarray | None) -> None:
         if start is not None:
             self.solver.begin_at(self.variables.inner(start))
 
@@ -110,6 +125,8 @@ class LogisticFit:
             return True
         if np.abs(self._margins()).max() < SUSPICIOUS_SCORE and self.converged:
             return False
+        if not isinstance(self.solver.likelihood.rows, LabeledRows):
+            return None  # a stream is too large to decide
         X, y, _ = self.solver.likelihood.rows
         classes = len(self.model.classes_)
         if X.shape[0] * X.shape[1] * (classes - 1) ** 2 > SEPARATION_WORK:

@@ -12,7 +12,7 @@ visited in blocks that stay in the cache, chunks of them on several threads; the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -75,7 +75,7 @@ def softmax_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 class Likelihood:
     """Mean loss of ``rows`` plus ``ridge``/2 times the squared length of the coefficients (not of the intercepts)."""
 
-    rows: LabeledRows
+    rows: Any  # LabeledRows, or the shape of those of a stream
     columns: int  # scores: 1 for two classes, K for more
     ridge: float
     intercept: bool
@@ -209,6 +209,10 @@ class Likelihood:
 
         return self._each(block)
 
+    def few(self, rows: int) -> Likelihood:
+        """The likelihood of about so many rows, evenly spread over the table."""
+        return replace(self, rows=self.rows.every(max(1, len(self.rows.y) // rows)))
+
     def _scores(self, X: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """(n, k), each column together: what is done next goes along whole columns."""
         coef = np.ascontiguousarray(theta[:-1], dtype=X.dtype)  # by columns the product may take twice as long
@@ -229,9 +233,12 @@ class Likelihood:
         def block(X: Any, y: np.ndarray, w: np.ndarray | None) -> tuple[Any, ...]:
             d = np.ones(len(y), dtype=X.dtype) if curvature is None else curvature(X, y)
             d = d if w is None else d * w
-            dense = X.toarray() if sp.issparse(X) else X
-            scaled = dense if curvature is None and w is None else dense * np.sqrt(d)[:, None]
-            return scaled.T @ scaled, d @ X, d.sum(dtype=np.float64)  # the same array twice: NumPy calls syrk
+            gram: Any = 0.0
+            for cut in _cuts(0, len(d), _dense_rows(X)):  # of sparse rows, which come in larger blocks
+                dense = X[cut].toarray() if sp.issparse(X) else X[cut]
+                scaled = dense if curvature is None and w is None else dense * np.sqrt(d[cut])[:, None]
+                gram = gram + scaled.T @ scaled  # the same array twice: NumPy calls syrk
+            return gram, d @ X, d.sum(dtype=np.float64)
 
         gram, cross, corner = self._summed(block)
         full = np.empty((len(gram) + 1, len(gram) + 1))
@@ -263,10 +270,24 @@ class Likelihood:
 
     def _blocks(self, rows: slice, function: Callable[..., Any]) -> Any:
         X, y, w = self.rows
-        size = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(X.shape[1], 1)))
-        for low in range(rows.start, rows.stop, size):
-            cut = slice(low, min(low + size, rows.stop))
+        for cut in _cuts(rows.start, rows.stop, _sparse_rows(X) if sp.issparse(X) else _dense_rows(X)):
             yield function(X[cut], y[cut], None if w is None else w[cut])
 
     def _work(self) -> tuple[int, float]:
         return len(self.rows.y), 4.0 * self.rows.X.size * self.columns
+
+
+def _cuts(start: int, stop: int, size: int) -> Iterator[slice]:
+    for low in range(start, stop, size):
+        yield slice(low, min(low + size, stop))
+
+
+def _dense_rows(X: Any) -> int:
+    """Rows of a block of a dense table."""
+    return max(64, BLOCK_BYTES // (X.dtype.itemsize * max(X.shape[1], 1)))
+
+
+def _sparse_rows(X: Any) -> int:
+    """Rows of a block of sparse ones: to cut them out takes longer than to read a few thousand entries."""
+    entry = X.dtype.itemsize + X.indices.itemsize
+    return max(64, X.shape[0] * BLOCK_BYTES // max(1, entry * X.nnz))

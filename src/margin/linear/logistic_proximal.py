@@ -3,7 +3,8 @@ r"""Proximal Newton for a likelihood with an L1 or elastic-net penalty.
 .. math:: \min_\theta \; F(\theta) + \lambda_1 \lVert W \rVert_1 + \tfrac{\lambda_2}2 \lVert W \rVert^2
 
 One score at a time, F is replaced by its second-order expansion in the columns that matter (those with a coefficient,
-and those whose gradient exceeds :math:`\lambda_1`); coordinate descent minimizes it and a line search makes it safe.
+and as many others whose gradient exceeds :math:`\lambda_1` most); coordinate descent minimizes it and a line search
+makes it safe.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from margin.linear.logistic_loss import LabeledRows, Likelihood
 __all__ = ["ProximalNewton"]
 
 INNER_SWEEPS = 1000
+# New columns of a step at least: of thousands that ask for a coefficient at first, few still do once others have one.
+NEW_COLUMNS = 100
 HALVINGS = 40
 ARMIJO = 1e-4  # fraction of the promised decrease that a step must deliver
 
@@ -67,7 +70,7 @@ class ProximalNewton:
         from margin.compiled.linear import quadratic_descent
 
         coef, slope = self.theta[:-1, column], self.gradient[:-1, column]
-        working = np.flatnonzero((coef != 0) | (np.abs(slope) > self.l1))
+        working = self._working(coef, slope)
         with_offset = np.append(working, len(coef))
         gradient, Q = self.gradient[with_offset, column], self._curvature(column, working)
         # The offset is free, so it is solved for: a descent that visits it like any other coefficient crawls where
@@ -82,6 +85,14 @@ class ProximalNewton:
         move = w - start
         shift = -gradient[-1] / offset - follows @ move if offset > 0 else 0.0
         return self._search(column, with_offset, np.append(move, shift))
+
+    def _working(self, coef: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """The columns with a coefficient, and at most as many others (or a few) that ask for one most."""
+        asking = np.flatnonzero((coef == 0) & (np.abs(slope) > self.l1))
+        most = max(NEW_COLUMNS, int(np.count_nonzero(coef)))
+        if len(asking) > most:
+            asking = asking[np.argsort(-np.abs(slope[asking]), kind="stable")[:most]]
+        return np.sort(np.concatenate([np.flatnonzero(coef), asking]))
 
     def _curvature(self, column: int, working: np.ndarray) -> np.ndarray:
         X, y, weights = self.likelihood.rows

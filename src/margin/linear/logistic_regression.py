@@ -11,20 +11,23 @@ More than two classes have one score each, :math:`P(y = k \mid x) \propto e^{\th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margin.core.arguments import finite
+from margin.core.class_counts import ClassCounts, count_classes
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import Anything, ArrayOf, OneOf, SparseOf, sometimes
+from margin.core.new_rows import validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
@@ -33,10 +36,15 @@ from margin.core.randomness import RandomLike
 from margin.core.records import Record
 from margin.core.sparse_coefficients import SparseCoefficients, dense_coefficients, linear_scores
 from margin.core.sparse_input import narrow_indices
+from margin.core.streaming import Stream
+from margin.core.summaries import checked_sample, learn_columns
 from margin.core.threads import thread_limit
-from margin.linear.logistic_fit import SOLVERS, LogisticFit
+from margin.linear.logistic_descent import PreconditionedQuasiNewton
+from margin.linear.logistic_fit import SOLVERS, LogisticFit, strengths
 from margin.linear.logistic_loss import LabeledRows
+from margin.linear.logistic_stream import SAMPLE_ROWS, StreamLikelihood, StreamShape
 from margin.linear.logistic_threshold import choose_threshold
+from margin.linear.stored import ITERATIONS, PER_TARGET
 from margin.linear.summary import LogisticSummary, summarize_logistic
 
 __all__ = ["LogisticRegression"]
@@ -104,14 +112,18 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
     warm_start: bool = parameter(False, Flag(), "Whether a fit starts from the coefficients of the last one.")
     n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
 
-    classes_: np.ndarray = attribute("The labels, sorted.")
-    coef_: np.ndarray = attribute("Weights of the columns, (1, p) for two classes, else (classes, p).")
-    intercept_: np.ndarray = attribute("The constants, (1,) or (classes,).")
-    n_iter_: np.ndarray = attribute("Iterations that were run, (1,).")
-    objective_: float = attribute("The minimized sum at the solution.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The labels, sorted.")
+    coef_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_rows", "n_features"), SparseOf("n_rows", "n_features")),
+        "Weights of the columns, (1, p) for two classes, else (classes, p).",
+    )
+    intercept_: np.ndarray = attribute(ArrayOf("n_rows"), "The constants, (1,) or (classes,).")
+    n_iter_: np.ndarray = attribute(sometimes(ITERATIONS), "Iterations that were run, (1,).")
+    objective_: float = attribute(sometimes(PER_TARGET), "The minimized sum at the solution.")
     separable_: bool | None = attribute(
+        sometimes(Anything()),
         "Whether a hyperplane separates the classes, so that no maximum exists; None where that was not decided: with "
-        "a penalty, or if large scores came up in a table too large to decide."
+        "a penalty, or if large scores came up in a table too large to decide.",
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
@@ -130,8 +142,42 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
             warn_user(
                 f"LogisticRegression: penalty={self.penalty!r} does not mix; l1_ratio={self.l1_ratio:g} is unused."
             )
+        yield from self._steps(LogisticFit(self, rows, len(classes), self._start(classes)), classes, state)
+
+    def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """The same minimum by quasi-Newton steps, each a pass or two over the stream."""
+        self._check_parameters()
+        if self.solver not in ("auto", "lbfgs") or self.dual or strengths(self, 1.0)[0] > 0:
+            raise ValueError(
+                "LogisticRegression: of a stream the smooth problem is solved by solver 'auto' or 'lbfgs'; got "
+                f"solver={self.solver!r}, penalty={self.penalty!r}, l1_ratio={self.l1_ratio:g}, dual={self.dual!r}."
+            )
+        learn_columns(self, stream)
+        found = count_classes("LogisticRegression", stream)
+        likelihood = self._stream_likelihood(stream, found)
+        loop = LogisticFit(
+            self,
+            likelihood.rows,
+            len(found.labels),
+            self._start(found.labels),
+            lambda ridge: PreconditionedQuasiNewton(replace(likelihood, ridge=ridge)),
+        )
+        yield from self._steps(loop, found.labels, state)
+
+    def _stream_likelihood(self, stream: Stream, found: ClassCounts) -> StreamLikelihood:
+        classes, counts = found
+        weights = None if self.class_weight is None else found.weights("LogisticRegression", self.class_weight)
+        total = float(counts.sum() if weights is None else counts @ weights)
+        rows = StreamShape((int(counts.sum()), self.n_features_in_), total)
+        scores = 1 if len(classes) == 2 else len(classes)
+        likelihood = StreamLikelihood(rows, scores, 0.0, bool(self.fit_intercept), stream, classes, weights)
+        checker = clone(self)
+        sample = checked_sample(stream, SAMPLE_ROWS, 0, lambda rows: likelihood.labeled(checker, rows))
+        return replace(likelihood, sample=sample)
+
+    def _steps(self, loop: LogisticFit, classes: np.ndarray, state: dict[str, Any] | None) -> Iterator[Record]:
+        self._loop = loop
         with thread_limit(self.n_jobs):
-            self._loop = loop = LogisticFit(self, rows, len(classes), self._start(classes))
             if state is not None:
                 loop.restore(state)
             else:
@@ -160,7 +206,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
     def decision_function(self, X: Any) -> np.ndarray:
         """The log-odds of the second of two classes, (n,), or one score per class, (n, K)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_new_rows(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         scores = finite_values("LogisticRegression", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

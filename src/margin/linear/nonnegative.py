@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from margin.linear.least_squares import Solution, triangular_rows
 
@@ -29,6 +28,8 @@ def nonnegative_least_squares(
     >>> nonnegative_least_squares(X, Y).coef
     array([[0., 2.]])
     """
+    from scipy.optimize import nnls
+
     rows = triangular_rows(X, Y, weights, intercept=intercept)
     p = rows.x.shape[1]
     # Scales are positive, so a scaled coefficient has the sign of the coefficient.

@@ -19,11 +19,19 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from margin.core.chunks import map_row_chunks
-from margin.foundations.linalg.minimum_norm import DEPENDENT, row_space
+from margin.foundations.linalg.minimum_norm import DEPENDENT, minimum_norm_from_gram, row_space
 from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares, solve_iteratively
 from margin.linear.moments import RegressionMoments, blocks, moments, varies
 
-__all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "ridge_by_svd", "ridge_from_moments"]
+__all__ = [
+    "default_alphas",
+    "leave_one_out",
+    "leave_one_out_mse",
+    "ridge",
+    "ridge_by_svd",
+    "ridge_from_moments",
+    "ridge_of_dependent_moments",
+]
 
 # One minus a leverage below this is rounding: the row alone decides its own prediction, whatever its error elsewhere.
 SMALLEST_FREEDOM = 1e-12
@@ -66,6 +74,13 @@ def ridge_from_moments(m: RegressionMoments, alpha: float) -> Solution | None:
         return None
     coef = sl.cho_solve((factor, True), m.xy / scale[:, None]) / scale[:, None]
     return _solution(m, coef, len(scale))
+
+
+def ridge_of_dependent_moments(m: RegressionMoments, alpha: float) -> Solution:
+    """The same for rows that are gone and columns that (nearly) depend on each other: half of the digits are kept."""
+    m = m.without_constants()
+    coef, rank = minimum_norm_from_gram(m.xx + alpha * np.eye(len(m.xx)), m.xy)
+    return _solution(m, coef, rank)
 
 
 def ridge_by_svd(Z: np.ndarray, T: np.ndarray, alpha: float) -> tuple[np.ndarray, int]:

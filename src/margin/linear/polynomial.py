@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, OneOf
 from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, parameter
 from margin.core.targets import numeric_target
 from margin.linear.basis import check_terms, without_constants
 from margin.linear.linear_regression import LinearRegression
+from margin.linear.stored import NUMBER_OR_ROW
 
 __all__ = ["PolynomialRegression"]
 
@@ -39,9 +41,13 @@ class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
 
     degree: int = parameter(2, Integer(low=1, search=(1, 5)), "Largest total degree of a monomial.")
 
-    coef_: np.ndarray = attribute("Weights of the monomials, (m,) or (targets, m).")
-    intercept_: float | np.ndarray = attribute("The constant, one number or one per target.")
-    powers_: np.ndarray = attribute("Exponents (m, p) of the monomials.")
+    coef_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_terms"), ArrayOf("n_targets", "n_terms")), "Weights of the monomials, (m,) or (targets, m)."
+    )
+    intercept_: float | np.ndarray = attribute(NUMBER_OR_ROW, "The constant, one number or one per target.")
+    powers_: np.ndarray = attribute(
+        ArrayOf("n_terms", "n_features", kind="int64", low=0, high=1000), "Exponents (m, p) of the monomials."
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolynomialRegression:
         """Least squares on the monomials of ``X``."""

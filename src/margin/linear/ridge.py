@@ -17,21 +17,30 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed, Sequence
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, OneOf, Real, StringOf, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import power_of_two
 from margin.core.parameters import COPY, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator
+from margin.core.streaming import RowBlock
 from margin.core.targets import numeric_target
-from margin.linear.affine import AffinePrediction
 from margin.linear.least_squares import Solution
-from margin.linear.penalized_least_squares import default_alphas, leave_one_out_mse
+from margin.linear.moment_summary import MomentSummary
+from margin.linear.moments import RegressionMoments
+from margin.linear.penalized_least_squares import (
+    default_alphas,
+    leave_one_out_mse,
+    ridge_from_moments,
+    ridge_of_dependent_moments,
+)
 from margin.linear.ridge_solvers import SOLVERS, RidgeIterations, RidgeProblem
+from margin.linear.stored import ITERATIONS, NUMBER_OR_ROW
 
 __all__ = ["Ridge"]
 
 
-class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
+class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
     r"""Ridge regression; :math:`\theta_0` carries no penalty.
 
     By default it is solved in closed form, at the cost of one product of ``X`` with itself: the smaller of n p^2 and
@@ -77,13 +86,20 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
         'Penalties among which alpha="loo" chooses; None takes 37 in the scale of the data.',
     )
 
-    coef_: np.ndarray = attribute("Weights of the columns, (p,) or (targets, p).")
-    intercept_: float | np.ndarray = attribute("The constant, one number or one per target; 0 if none is fitted.")
-    n_iter_: np.ndarray = attribute("Iterations per target; 1 where a closed form was solved.")
-    solver_: str = attribute("The method that was used.")
-    alpha_: float | np.ndarray = attribute("The penalty that was used.")
-    alphas_: np.ndarray = attribute('Penalties that were compared under alpha="loo".')
-    loo_mse_: np.ndarray = attribute("Mean squared leave-one-out error of each of alphas_.")
+    coef_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_features"), ArrayOf("n_targets", "n_features")),
+        "Weights of the columns, (p,) or (targets, p).",
+    )
+    intercept_: float | np.ndarray = attribute(
+        NUMBER_OR_ROW, "The constant, one number or one per target; 0 if none is fitted."
+    )
+    n_iter_: np.ndarray = attribute(sometimes(ITERATIONS), "Iterations per target; 1 where a closed form was solved.")
+    solver_: str = attribute(StringOf(), "The method that was used.")
+    alpha_: float | np.ndarray = attribute(OneOf(Real(), ArrayOf(None)), "The penalty that was used.")
+    alphas_: np.ndarray = attribute(sometimes(ArrayOf(None)), 'Penalties that were compared under alpha="loo".')
+    loo_mse_: np.ndarray = attribute(
+        sometimes(ArrayOf(None, finite=False)), "Mean squared leave-one-out error of each of alphas_."
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Learn from all rows."""
@@ -124,12 +140,32 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
                 "more by max_iter.",
                 ConvergenceWarning,
             )
-        intercept = solution.intercept if self.fit_intercept else np.zeros(Y.shape[1])
+        return self._learn(X, solution, unit, plain=ndim == 1)
+
+    def summarize(self, block: RowBlock) -> RegressionMoments:
+        """The moments of some rows of a stream."""
+        if isinstance(self.alpha, str) or self.positive or self.solver not in ("auto", "cholesky"):
+            raise ValueError(
+                f"Ridge: of a stream only the closed form is solved; got alpha={self.alpha!r}, solver={self.solver!r}, "
+                f"positive={self.positive!r}."
+            )
+        return super().summarize(block)
+
+    def solve(self, summary: RegressionMoments) -> Ridge:
+        """Learn from the moments of all rows."""
+        alpha = self._penalties(1)
+        self.__dict__.pop("alphas_", None), self.__dict__.pop("loo_mse_", None)
+        self.alpha_, self.solver_, self.n_iter_ = alpha, "cholesky", np.ones(1, dtype=int)
+        solution = ridge_from_moments(summary, float(alpha)) or ridge_of_dependent_moments(summary, float(alpha))
+        return self._learn(np.zeros(0), solution, 1.0, plain=True)
+
+    def _learn(self, X: Any, solution: Solution, unit: float, *, plain: bool) -> Ridge:
+        targets = solution.coef.shape[1]
+        intercept = solution.intercept if self.fit_intercept else np.zeros(targets)
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
         coef, intercept = in_precision_of(X, solution.coef * unit), in_precision_of(X, intercept * unit)
-        self.coef_ = coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(coef.T)
-        plain = ndim == 1 or not self.fit_intercept
-        self.intercept_ = intercept[0] if plain else intercept
+        self.coef_ = coef[:, 0].copy() if targets == 1 else np.ascontiguousarray(coef.T)
+        self.intercept_ = intercept[0] if plain or not self.fit_intercept else intercept
         return self
 
     def _solver(self) -> str:

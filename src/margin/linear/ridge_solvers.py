@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 from margin.linear.average_gradients import AverageGradients
@@ -113,6 +112,8 @@ def _sparse_cg(problem: RidgeProblem) -> Found:
 
 
 def _lbfgs(problem: RidgeProblem) -> Found:
+    from scipy.optimize import minimize
+
     m = moments(problem.X, problem.Y, problem.weights, centered=problem.intercept)
     if not m.finite:
         raise FloatingPointError("X holds a value that is not finite, or squares overflow.")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 __all__ = ["separating_direction"]
 
@@ -28,6 +27,8 @@ def separating_direction(X: Any, y: np.ndarray, n_classes: int = 2, *, intercept
     >>> separating_direction(x, np.array([0, 0, 1, 1])) is not None, separating_direction(x, np.array([0, 1, 0, 1]))
     (True, None)
     """
+    from scipy.optimize import linprog
+
     dense = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     size = np.abs(dense).max(axis=0, initial=0.0)
     unit = dense / np.where(size > 0, size, 1.0)

@@ -120,6 +120,16 @@ class SparseDescent:
             self._gap = duality_gap(self.w, self.slack, self.residual_square, product, *penalties)
         return self._gap
 
+    def stationary(self, tol: float) -> bool:
+        """Whether the gradient is gone (below ``tol`` times the first one) of an objective without a penalty.
+
+        Without a penalty only residuals orthogonal to all columns give a dual point, so the gap says nothing.
+        """
+        if self.l1 or self.l2:
+            return False
+        slope = np.where(self.w != 0, np.abs(self.slack), self._pull())
+        return float(slope.max(initial=0.0)) <= tol * self.size
+
     def state(self) -> dict[str, Any]:
         return {
             "w": self.w.copy(),

@@ -16,18 +16,19 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.linalg import block_diag
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, ListOf, Real
 from margin.core.number_range import finite_values, power_of_two
 from margin.core.parameters import attribute, parameter
 from margin.core.targets import numeric_target
 from margin.linear.bent_basis import bent_design, bent_roughness, bent_values
 from margin.linear.moments import moments
+from margin.linear.stored import NUMBER_OR_ROW, knots_ascend
 
 __all__ = ["SplineRegression", "natural_spline_design", "roughness"]
 
@@ -64,6 +65,8 @@ def roughness(knots: np.ndarray) -> np.ndarray:
 
 def natural_spline_design(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
     """(n, K): a row times values at ``knots`` is the natural cubic spline at ``x``, straight outside the knots."""
+    from scipy.interpolate import CubicSpline
+
     if len(knots) == 1:
         return np.ones((len(x), 1))
     if len(knots) == 2:
@@ -97,12 +100,16 @@ class SplineRegression(RegressorMixin, Estimator):
     _: KW_ONLY
     n_knots: int = parameter(100, Integer(low=2), "Most knots per column, taken at quantiles.")
 
-    knots_: list[np.ndarray] = attribute("The knots, one array per column.")
-    values_: list[np.ndarray] = attribute("The values of the splines at their knots.")
-    intercept_: float = attribute("The constant.")
-    smoothing_: float = attribute("The penalty that was used.")
-    df_: float = attribute("Effective degrees of freedom besides the intercept.")
-    gcv_: float = attribute("The generalized cross-validation error.")
+    knots_: list[np.ndarray] = attribute(ListOf(ArrayOf(None), "n_features"), "The knots, one array per column.")
+    values_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None), "n_features"), "The values of the splines at their knots."
+    )
+    intercept_: float = attribute(NUMBER_OR_ROW, "The constant.")
+    smoothing_: float = attribute(Real(), "The penalty that was used.")
+    df_: float = attribute(Real(), "Effective degrees of freedom besides the intercept.")
+    gcv_: float = attribute(Real(), "The generalized cross-validation error.")
+
+    _stored_rules = (knots_ascend,)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SplineRegression:
         """Learn from all rows."""

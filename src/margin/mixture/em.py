@@ -25,6 +25,7 @@ from margin.mixture.covariances import NOBODY, Components, Sums
 __all__ = [
     "MixtureParameters",
     "expectation",
+    "expected_sums",
     "log_joint",
     "maximization",
     "mixture_of",
@@ -55,6 +56,12 @@ class MixtureParameters:
         distances += self.log_scale[:, None]
         return distances, reused
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Copies of what the mixture consists of, beside the offset that its rows have."""
+        components = self.components
+        parts = {"weights": self.weights, "means": components.means, "covariances": components.covariances}
+        return {name: np.array(part) for name, part in parts.items()}
+
     @cached_property
     def log_scale(self) -> np.ndarray:
         """What the log-density of every component starts from, its logarithmic weight included."""
@@ -64,6 +71,12 @@ class MixtureParameters:
 
 def expectation(X: np.ndarray, mixture: MixtureParameters) -> tuple[float, Sums]:
     """E step and the sums of the M step in one pass: the mean log-likelihood of the rows, and the sums."""
+    total, sums = expected_sums(X, mixture)
+    return total / len(X), sums
+
+
+def expected_sums(X: np.ndarray, mixture: MixtureParameters) -> tuple[float, Sums]:
+    """The log-likelihood of all rows together, and the sums of the M step: both add up over blocks of rows."""
 
     def chunk(rows: slice) -> tuple[float, Sums]:
         total, sums = 0.0, None
@@ -78,7 +91,7 @@ def expectation(X: np.ndarray, mixture: MixtureParameters) -> tuple[float, Sums]
 
     k, d = mixture.components.means.shape
     parts = map_row_chunks(chunk, len(X), work=len(X) * k * d * d)
-    return sum(part[0] for part in parts) / len(X), reduce(add, (part[1] for part in parts))
+    return sum(part[0] for part in parts), reduce(add, (part[1] for part in parts))
 
 
 def maximization(mixture: MixtureParameters, sums: Sums, reg_covar: float) -> MixtureParameters:

@@ -63,12 +63,12 @@ def factorized_posterior(log_joint: np.ndarray, before: np.ndarray | None = None
     states = states_of(int(np.log2(log_joint.shape[1])))
     starts = [posterior(log_joint) @ states, states[log_joint.argmax(axis=1)]]
     starts += [before @ states] if before is not None else []
-    ends = np.stack([_ascended(log_joint, start, states) for start in starts])  # (starts, n, 2^m)
+    ends = np.stack([_ascend(log_joint, start, states) for start in starts])  # (starts, n, 2^m)
     best = (ends * log_joint + entr(ends)).sum(axis=2).argmax(axis=0)
     return np.asarray(ends[best, np.arange(len(log_joint))])
 
 
-def _ascended(log_joint: np.ndarray, on: np.ndarray, states: np.ndarray) -> np.ndarray:
+def _ascend(log_joint: np.ndarray, on: np.ndarray, states: np.ndarray) -> np.ndarray:
     """The product that coordinate ascent reaches from chances ``on`` (n, m), as a table."""
     for _ in range(MOST_SWEEPS):
         before = on.copy()

@@ -16,15 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, OneOf, Real, TrueOrFalse
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.core.streaming import Stream
+from margin.core.summaries import learn_columns
 from margin.foundations.statistics.criteria import aic, bic
 from margin.mixture.covariances import SHAPES
 from margin.mixture.em import MixtureParameters, log_joint, responsibilities
 from margin.mixture.restarts import EMRestarts
+from margin.mixture.stream_em import StreamRestarts
 
 __all__ = ["GaussianMixture"]
 
@@ -80,13 +84,27 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
     verbose_interval: int = parameter(10, Integer(low=1), "Iterations between two printed records.")
 
-    weights_: np.ndarray = attribute("Weights of the components, (n_components,).")
-    means_: np.ndarray = attribute("Means of the components, (n_components, p).")
-    covariances_: np.ndarray = attribute("Covariances in the shape of covariance_type.")
-    log_likelihood_: float = attribute("Mean log-likelihood of the training rows under exactly these parameters.")
-    lower_bounds_: np.ndarray = attribute("The same after each iteration of the best run, (n_iter_,).")
-    converged_: bool = attribute("Whether the best run ended before max_iter.")
-    n_iter_: int = attribute("Iterations of the best run.")
+    weights_: np.ndarray = attribute(ArrayOf("n_components", low=0), "Weights of the components, (n_components,).")
+    means_: np.ndarray = attribute(ArrayOf("n_components", "n_features"), "Means of the components, (n_components, p).")
+    covariances_: np.ndarray = attribute(
+        OneOf(
+            ArrayOf("n_components", "n_features", "n_features"),
+            ArrayOf("n_features", "n_features"),
+            ArrayOf("n_components", "n_features"),
+            ArrayOf("n_components"),
+        ),
+        "Covariances in the shape of covariance_type.",
+    )
+    log_likelihood_: float = attribute(
+        Real(), "Mean log-likelihood of the training rows under exactly these parameters."
+    )
+    lower_bounds_: np.ndarray = attribute(
+        ArrayOf("n_iterations"), "The same after each iteration of the best run, (n_iter_,)."
+    )
+    converged_: bool = attribute(TrueOrFalse(), "Whether the best run ended before max_iter.")
+    n_iter_: int = attribute(Count(), "Iterations of the best run.")
+
+    _may_be_empty = ("n_iterations",)
 
     log_density_kind = "exact"
 
@@ -109,10 +127,22 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         """Learn from ``X``, yielding a record per EM step of every run; ``y`` is ignored."""
         self._check_parameters()
         X = validate_squarable(self, X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2)
-        if len(X) < self.n_components:
-            raise ValueError(f"GaussianMixture: n_components={self.n_components} needs as many rows; got {len(X)}.")
         self._check_start(X.shape[1])
-        self._loop = loop = EMRestarts(self, X, self._last(X.shape[1]))
+        yield from self._steps(EMRestarts(self, X, self._last(X.shape[1])), state)
+
+    def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """EM with a pass over the stream per step; every run begins on a sample of the rows."""
+        self._check_parameters()
+        learn_columns(self, stream)
+        self._check_start(self.n_features_in_)
+        yield from self._steps(StreamRestarts(self, stream, self._last(self.n_features_in_), state), state)
+
+    def _steps(self, loop: EMRestarts, state: dict[str, Any] | None) -> Iterator[Record]:
+        if len(loop.X) < self.n_components:
+            raise ValueError(
+                f"GaussianMixture: n_components={self.n_components} needs as many rows; got {len(loop.X)}."
+            )
+        self._loop = loop
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():

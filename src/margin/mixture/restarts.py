@@ -13,7 +13,7 @@ from margin.cluster.lloyd import labels_for
 from margin.cluster.plusplus import plusplus, random_rows
 from margin.core.randomness import as_generator, generator_from_state, generator_state
 from margin.core.records import Record
-from margin.mixture.covariances import SHAPES, Sums
+from margin.mixture.covariances import SHAPES, Components, Sums
 from margin.mixture.em import MixtureParameters, expectation, maximization, mixture_of
 
 __all__ = ["EMRestarts", "EMRun"]
@@ -32,9 +32,7 @@ class EMRun:
 
     def state(self) -> dict[str, Any]:
         return {
-            "weights": self.mixture.weights.copy(),
-            "means": self.mixture.components.means.copy(),
-            "covariances": np.array(self.mixture.components.covariances),
+            **self.mixture.state(),
             "log_likelihood": self.log_likelihood,
             "sums": {name: value.copy() for name, value in vars(self.sums).items()},
             "iteration": self.iteration,
@@ -45,6 +43,8 @@ class EMRun:
 
 class EMRestarts:
     """``n_init`` runs of EM on ``X``, one record per step; ``model`` gives the parameters."""
+
+    sums_of_step: type[Sums] = Sums
 
     def __init__(self, model: Any, X: np.ndarray, last: MixtureParameters | None = None):
         self.model, self.X = model, X
@@ -64,8 +64,7 @@ class EMRestarts:
                 self.now = self._expected(self._first_mixture())
             while self.now.iteration < model.max_iter and not self.now.converged:
                 before = self.now
-                mixture = maximization(before.mixture, before.sums, model.reg_covar)
-                self.now = self._expected(mixture, before)
+                self.now = self._expected(self._maximization(before), before)
                 self.iteration += 1
                 change = self.now.log_likelihood - before.log_likelihood
                 values = {"log_likelihood": self.now.log_likelihood, "change": change, "run": self.run}
@@ -93,7 +92,7 @@ class EMRestarts:
         columns = {state[name]["means"].shape[1] for name in ("now", "best") if state[name] is not None}
         if columns - {self.X.shape[1]}:
             raise ValueError(
-                f"GaussianMixture: state belongs to X with {columns.pop()} columns; got {self.X.shape[1]}."
+                f"{type(self.model).__name__}: state belongs to X with {columns.pop()} columns; got {self.X.shape[1]}."
             )
         self.rng = generator_from_state(state["rng"])
         self.runs, self.run, self.iteration = (int(state[name]) for name in ("runs", "run", "iteration"))
@@ -101,22 +100,32 @@ class EMRestarts:
 
     def _run(self, state: dict[str, Any]) -> EMRun:
         components = self.shape(np.array(state["means"]), np.array(state["covariances"]))
+        sums = {name: np.array(value) for name, value in state["sums"].items()}
         return EMRun(
-            MixtureParameters(np.array(state["weights"]), components, self.offset),
+            self._restored(state, components),
             float(state["log_likelihood"]),
-            Sums(**{name: np.array(value) for name, value in state["sums"].items()}),
+            self.sums_of_step(**sums),
             int(state["iteration"]),
             bool(state["converged"]),
             tuple(np.asarray(state["bounds"]).tolist()),
         )
 
+    def _restored(self, state: dict[str, Any], components: Components) -> MixtureParameters:
+        return MixtureParameters(np.array(state["weights"]), components, self.offset)
+
     def _expected(self, mixture: MixtureParameters, before: EMRun | None = None) -> EMRun:
-        log_likelihood, sums = expectation(self.X, mixture)
+        log_likelihood, sums = self._expectation(mixture)
         if before is None:
             return EMRun(mixture, log_likelihood, sums)
         converged = abs(log_likelihood - before.log_likelihood) < self.model.tol
         bounds = (*before.bounds, log_likelihood)
         return EMRun(mixture, log_likelihood, sums, before.iteration + 1, converged, bounds)
+
+    def _expectation(self, mixture: MixtureParameters) -> tuple[float, Sums]:
+        return expectation(self.X, mixture)
+
+    def _maximization(self, run: EMRun) -> MixtureParameters:
+        return maximization(run.mixture, run.sums, self.model.reg_covar)
 
     def _first_mixture(self) -> MixtureParameters:
         """The M step of the first responsibilities, with what the user gave in its place."""

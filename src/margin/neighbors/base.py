@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from margin.core.domains import Array, Choice, Either, Function, Integer, Jobs, Number, Optional, Options
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Count, optional
+from margin.core.new_rows import require_fitted, validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.parameters import N_JOBS, attribute, parameter
-from margin.core.sparse_distances import check_neighbors_known, check_zeros_kept, distances_given
-from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.core.sparse_distances import GivenDistances, check_neighbors_known
+from margin.core.sparse_input import allow_sparse
 from margin.core.threads import thread_limit
 from margin.foundations.neighbors import (
     ALGORITHMS,
@@ -37,7 +39,7 @@ ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "accept
 ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "infinity": "chebyshev"}
 
 
-class NeighborsEstimator(Estimator, ABC):
+class NeighborsEstimator(GivenDistances, Estimator, ABC):
     """Keeps the training rows (as ``points_``, mapped to where the metric is a Minkowski distance)."""
 
     n_neighbors: int = parameter(5, Integer(low=1, search=(1, 30)), "Number of neighbors that answer.")
@@ -74,9 +76,14 @@ class NeighborsEstimator(Estimator, ABC):
     n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
     covariance: Any = parameter(None, Optional(Array(ndim=2)), 'Covariance (p, p) of metric "mahalanobis".')
 
-    points_: np.ndarray = attribute("The training rows, mapped if the metric needs it, or the given distances.")
-    whitener_: np.ndarray | None = attribute('Matrix (p, p) that maps rows for metric "mahalanobis".')
-    n_samples_fit_: int = attribute("Number of training rows.")
+    points_: np.ndarray = attribute(
+        ArrayOf("n_samples", "n_points", finite=False),
+        "The training rows, mapped if the metric needs it, or the given distances.",
+    )
+    whitener_: np.ndarray | None = attribute(
+        optional(ArrayOf(None, None)), 'Matrix (p, p) that maps rows for metric "mahalanobis".'
+    )
+    n_samples_fit_: int = attribute(Count(low=1, size="n_samples"), "Number of training rows.")
 
     @property
     def effective_metric_(self) -> Any:
@@ -86,7 +93,7 @@ class NeighborsEstimator(Estimator, ABC):
         return named.get(float(self.p), name) if name == "minkowski" else name
 
     @abstractmethod
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any) -> Self:
         """Keep the rows and what belongs to them."""
 
     def kneighbors(
@@ -94,7 +101,7 @@ class NeighborsEstimator(Estimator, ABC):
     ) -> Neighbors | np.ndarray:
         """Distances and training rows of the nearest neighbors, ascending; without ``X`` those of the training rows,
         none of which is its own neighbor."""
-        check_is_fitted(self)
+        require_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         own = X is None
         largest = self.n_samples_fit_ - own
@@ -120,14 +127,13 @@ class NeighborsEstimator(Estimator, ABC):
 
     def radius_neighbors(self, X: Any, radius: float, return_distance: bool = True) -> Neighbors | np.ndarray:
         """All training rows within ``radius`` of each row of ``X``: object arrays of arrays, ascending."""
-        check_is_fitted(self)
+        require_fitted(self)
         with thread_limit(self.n_jobs):
             neighbors = ball(self._space(), self._searchable(), self._image(X), check_radius(self._name, radius))
         return neighbors if return_distance else neighbors.indices
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
         tags.input_tags.allow_nan = self._allows_nan
         return allow_sparse(tags)
 
@@ -138,10 +144,6 @@ class NeighborsEstimator(Estimator, ABC):
     @property
     def _metric(self) -> Any:
         return self.metric if callable(self.metric) else ALIASES.get(self.metric, str(self.metric))
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
 
     @property
     def _allows_nan(self) -> bool:
@@ -164,15 +166,16 @@ class NeighborsEstimator(Estimator, ABC):
         options = {"p": self._exponent} if self._no_distance else self.metric_params
         return PairwiseIndex(X, self._metric, options)
 
-    def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
-        """``X`` as dense rows, and ``y`` if there is one; distances that a sparse ``X`` does not give are infinite."""
-        if self._precomputed:
-            check_zeros_kept(self._name, X)
+    def _check_rows(self, X: Any, *y: Any, **options: Any) -> Any:
+        """``X`` as dense rows, and ``y`` if there is one."""
+        self._check_format(X)
         given = {**ROWS, "ensure_all_finite": "allow-nan" if self._allows_nan else True, **options}
-        checked = validate_data(self, X, *y, **given)
+        if given.pop("reset", True):
+            checked = validate_data(self, X, *y, **given)
+        else:
+            checked = validate_new_rows(self, X, **given)
         rows, others = (checked[0], checked[1:]) if y else (checked, ())
-        sparse = sp.issparse(rows) and self._precomputed
-        rows = distances_given(self._name, rows) if sparse else dense_rows(self._name, rows)
+        rows = self._dense(rows)
         return (rows, *others) if y else rows
 
     def _keep(self, X: np.ndarray) -> None:
@@ -246,7 +249,7 @@ class NeighborsEstimator(Estimator, ABC):
             self._searchable()
 
     def _image(self, X: Any) -> np.ndarray:
-        X = self._checked(X, reset=False)
+        X = self._check_rows(X, reset=False)
         try:
             return self._space().image(X)
         except ValueError as error:

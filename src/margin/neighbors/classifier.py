@@ -12,8 +12,10 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.validation import column_or_1d
 
 from margin.core.classes import check_classes, encode_classes
+from margin.core.invariants import ArrayOf, ListOf, OneOf
 from margin.core.parameters import attribute
 from margin.neighbors.base import NeighborsEstimator
+from margin.neighbors.stored import codes_name_classes, enough_rows, points_are_known
 from margin.neighbors.voting import class_fractions, neighbor_weights
 
 __all__ = ["KNeighborsClassifier"]
@@ -32,8 +34,20 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
     (['a'], array([[0.67, 0.33]]))
     """
 
-    classes_: np.ndarray | list[np.ndarray] = attribute("The labels, sorted; of several columns a list of them.")
-    codes_: np.ndarray = attribute("Position in classes_ of the label of every training row, (n,) or (n, outputs).")
+    classes_: np.ndarray | list[np.ndarray] = attribute(
+        OneOf(ArrayOf(None, kind="labels"), ListOf(ArrayOf(None, kind="labels"))),
+        "The labels, sorted; of several columns a list of them.",
+    )
+    codes_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_samples", kind="int64", low=0), ArrayOf("n_samples", "n_targets", kind="int64", low=0)),
+        "Position in classes_ of the label of every training row, (n,) or (n, outputs).",
+    )
+
+    _stored_rules = (
+        enough_rows,
+        points_are_known,
+        codes_name_classes,
+    )
 
     @property
     def outputs_2d_(self) -> bool:
@@ -44,7 +58,7 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
         """Keep the rows and their classes, one or several columns."""
         self._check_parameters()
         # A copy: rows that the caller changes later must not change the model.
-        X, y = self._checked(X, y, copy=True, multi_output=True)
+        X, y = self._check_rows(X, y, copy=True, multi_output=True)
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
         check_classes(y)
         columns = [y] if y.ndim == 1 else list(y.T)

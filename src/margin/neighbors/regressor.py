@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from margin.core.invariants import ArrayOf, TrueOrFalse
 from margin.core.parameters import attribute
 from margin.core.targets import numeric_target
 from margin.neighbors.base import NeighborsEstimator
+from margin.neighbors.stored import enough_rows, points_are_known
 from margin.neighbors.voting import neighbor_weights, weighted_mean
 
 __all__ = ["KNeighborsRegressor"]
@@ -27,13 +29,20 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsEstimator):
     array([0.5])
     """
 
-    values_: np.ndarray = attribute("Responses of the training rows, (n, outputs).")
-    single_output_: bool = attribute("Whether y was one plain column.")
+    values_: np.ndarray = attribute(
+        ArrayOf("n_samples", None, kind="float64"), "Responses of the training rows, (n, outputs)."
+    )
+    single_output_: bool = attribute(TrueOrFalse(), "Whether y was one plain column.")
+
+    _stored_rules = (
+        enough_rows,
+        points_are_known,
+    )
 
     def fit(self, X: Any, y: Any) -> KNeighborsRegressor:
         """Keep the rows and their responses, one or several columns."""
         self._check_parameters()
-        X, y = self._checked(X, numeric_target(self, y), copy=True, multi_output=True, y_numeric=True)
+        X, y = self._check_rows(X, numeric_target(self, y), copy=True, multi_output=True, y_numeric=True)
         self._keep(X)
         self.values_ = np.array(y, dtype=np.float64).reshape(len(X), -1)
         self.single_output_ = np.ndim(y) == 1

@@ -5,33 +5,40 @@ those along a curved set (Isomap), and maps of neighbors (TSNE, UMAP); the equat
 their estimators.
 """
 
-from margin.reduction.affinities import (
-    bandwidths,
-    conditional_affinities,
-    joint_affinities,
-    kl_divergence,
-    kl_gradient,
-    student_similarities,
-)
-from margin.reduction.correspondence import Correspondence, CorrespondenceAnalysis, correspondence_analysis
-from margin.reduction.dimension import (
-    coverage,
-    distance_contrast,
-    grid_neighbors,
-    intrinsic_dimensions,
-    occupied_cells,
-)
-from margin.reduction.fast_ica import FastICA
-from margin.reduction.fuzzy import curve_parameters, fuzzy_cross_entropy, fuzzy_graph
-from margin.reduction.graphs import components, epsilon_graph, knn_graph, shortest_paths
-from margin.reduction.isomap import Isomap
-from margin.reduction.mds import MDS
-from margin.reduction.pca import PCA
-from margin.reduction.principal import PrincipalComponents, principal_components, projected_variance
-from margin.reduction.scaling import classical_coordinates, double_centered, guttman_transform, stress
-from margin.reduction.topology import Betti, betti, straight_homotopy
-from margin.reduction.tsne import TSNE
-from margin.reduction.umap import UMAP
+from typing import TYPE_CHECKING
+
+from margin.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from margin.reduction.affinities import (
+        bandwidths,
+        conditional_affinities,
+        joint_affinities,
+        kl_divergence,
+        kl_gradient,
+        student_similarities,
+    )
+    from margin.reduction.correspondence import Correspondence, CorrespondenceAnalysis, correspondence_analysis
+    from margin.reduction.dimension import (
+        coverage,
+        distance_contrast,
+        grid_neighbors,
+        intrinsic_dimensions,
+        occupied_cells,
+    )
+    from margin.reduction.fast_ica import FastICA
+    from margin.reduction.fuzzy import curve_parameters, fuzzy_cross_entropy, fuzzy_graph
+    from margin.reduction.graphs import components, epsilon_graph, knn_graph, shortest_paths
+    from margin.reduction.isomap import Isomap
+    from margin.reduction.mds import MDS
+    from margin.reduction.pca import PCA
+    from margin.reduction.principal import PrincipalComponents, principal_components, projected_variance
+    from margin.reduction.scaling import classical_coordinates, double_centered, guttman_transform, stress
+    from margin.reduction.topology import Betti, betti, straight_homotopy
+    from margin.reduction.tsne import TSNE
+    from margin.reduction.umap import UMAP
+else:
+    __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
     "MDS",

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.arguments import finite
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Real
 from margin.core.parameters import attribute, parameter
 from margin.foundations.linalg import svd
 
@@ -86,13 +87,21 @@ class CorrespondenceAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         2, Integer(low=1, search=(1, 10)), "Number of axes; min(n, p) - 1 are learned if there are no more."
     )
 
-    row_coordinates_: np.ndarray = attribute("Principal coordinates of the rows, (n, k).")
-    column_coordinates_: np.ndarray = attribute("Principal coordinates of the columns, (p, k).")
-    singular_values_: np.ndarray = attribute("Singular values of the residuals of independence.")
-    inertia_: float = attribute("Total inertia: chi squared over the number of counts.")
-    explained_inertia_ratio_: np.ndarray = attribute("Fraction of the inertia along each axis.")
-    row_masses_: np.ndarray = attribute("Fraction of the counts in each row.")
-    column_masses_: np.ndarray = attribute("Fraction of the counts in each column.")
+    row_coordinates_: np.ndarray = attribute(
+        ArrayOf("n_samples", "n_components"), "Principal coordinates of the rows, (n, k)."
+    )
+    column_coordinates_: np.ndarray = attribute(
+        ArrayOf("n_features", "n_components"), "Principal coordinates of the columns, (p, k)."
+    )
+    singular_values_: np.ndarray = attribute(
+        ArrayOf("n_components"), "Singular values of the residuals of independence."
+    )
+    inertia_: float = attribute(Real(), "Total inertia: chi squared over the number of counts.")
+    explained_inertia_ratio_: np.ndarray = attribute(
+        ArrayOf("n_components", finite=False), "Fraction of the inertia along each axis."
+    )
+    row_masses_: np.ndarray = attribute(ArrayOf("n_samples"), "Fraction of the counts in each row.")
+    column_masses_: np.ndarray = attribute(ArrayOf("n_features"), "Fraction of the counts in each column.")
 
     def fit(self, X: Any, y: Any = None) -> CorrespondenceAnalysis:
         """Learn the axes from the table of counts ``X``; ``y`` is ignored."""

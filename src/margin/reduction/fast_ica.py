@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Either, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import finite_values, power_of_two
 from margin.core.parameters import attribute, parameter
@@ -79,11 +80,13 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     )
     random_state: RandomLike = parameter(None, Seed(), "Draws a random start.")
 
-    components_: np.ndarray = attribute("The unmixing matrix, (k, p).")
-    mixing_: np.ndarray = attribute("Its pseudo-inverse, (p, k).")
-    mean_: np.ndarray = attribute("Mean of the rows, if they were whitened.")
-    whitening_: np.ndarray = attribute("The whitening matrix, (k, p), if there was one.")
-    n_iter_: int = attribute("Iterations, the most of any source by 'deflation'.")
+    components_: np.ndarray = attribute(ArrayOf("n_components", "n_features"), "The unmixing matrix, (k, p).")
+    mixing_: np.ndarray = attribute(ArrayOf("n_features", "n_components"), "Its pseudo-inverse, (p, k).")
+    mean_: np.ndarray = attribute(sometimes(ArrayOf("n_features")), "Mean of the rows, if they were whitened.")
+    whitening_: np.ndarray = attribute(
+        sometimes(ArrayOf("n_components", "n_features")), "The whitening matrix, (k, p), if there was one."
+    )
+    n_iter_: int = attribute(Count(), "Iterations, the most of any source by 'deflation'.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per step of the rotation; ``y`` is ignored."""

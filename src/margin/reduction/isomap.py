@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Either, Integer, Number, Optional
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Count, optional
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
-from margin.core.sparse_distances import check_neighbors_known, check_zeros_kept, distances_given
+from margin.core.sparse_distances import GivenDistances, check_neighbors_known
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import available, threads_for
 from margin.reduction.distances import (
@@ -39,11 +40,12 @@ from margin.reduction.graphs import (
     symmetric_graph,
 )
 from margin.reduction.scaling import classical_coordinates, distance_rows, gower_positions
+from margin.reduction.stored import enough_rows
 
 __all__ = ["Isomap"]
 
 
-class Isomap(EmbeddingMixin, Estimator):
+class Isomap(GivenDistances, EmbeddingMixin, Estimator):
     """Coordinates in which straight distances are those along a curved set.
 
     Parts of the graph that are not connected are joined by their shortest links, with a warning. Cost O(n^2 (k + log
@@ -93,18 +95,22 @@ class Isomap(EmbeddingMixin, Estimator):
     p: float = parameter(2, Number(low=1), "Exponent of the metric 'minkowski'.")
     metric_params: dict[str, Any] | None = parameter(None, Optional(METRIC_PARAMS), "Further arguments of the metric.")
 
-    embedding_: np.ndarray = attribute("Coordinates of the rows, (n, n_components).")
-    eigenvalues_: np.ndarray = attribute("The largest eigenvalues of the centered kernel.")
-    dist_matrix_: np.ndarray = attribute("Distances along the graph, (n, n).")
-    n_parts_: int = attribute("Connected parts of the graph before they were joined.")
-    X_fit_: np.ndarray = attribute("The training rows.")
+    embedding_: np.ndarray = attribute(
+        ArrayOf("n_samples", "n_components"), "Coordinates of the rows, (n, n_components)."
+    )
+    eigenvalues_: np.ndarray = attribute(ArrayOf("n_components"), "The largest eigenvalues of the centered kernel.")
+    dist_matrix_: np.ndarray = attribute(ArrayOf("n_samples", "n_samples"), "Distances along the graph, (n, n).")
+    n_parts_: int = attribute(Count(), "Connected parts of the graph before they were joined.")
+    X_fit_: np.ndarray = attribute(optional(ArrayOf("n_samples", "n_features")), "The training rows.")
+
+    _stored_rules = (enough_rows,)
 
     def fit(self, X: Any, y: Any = None) -> Isomap:
         """Learn the coordinates of the rows of ``X``; ``y`` is ignored."""
         self._check_parameters()
         self._check_format(X)
         given = validate_squarable(self, X, dtype=np.float64, order="C", ensure_min_samples=2, accept_sparse="csr")
-        X = self._rows(given)
+        X = self._dense(given)
         self._check_combinations(X, sparse=sp.issparse(given))
         graph, parts = self._graph(X)
         method = {"auto": "auto", "FW": "floyd", "D": "dijkstra"}[self.path_method]
@@ -119,7 +125,7 @@ class Isomap(EmbeddingMixin, Estimator):
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
         self._check_format(X)
-        X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr"))
+        X = self._dense(validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr"))
         squares = np.empty((len(X), len(self.X_fit_)))
         nearest = np.empty((len(X), 1)), np.empty((len(X), 1), dtype=np.int64)
         for i, (gaps, index) in enumerate(self._entries(X)):
@@ -138,20 +144,7 @@ class Isomap(EmbeddingMixin, Estimator):
         return float(np.sqrt(max(total - float(np.sum(self.eigenvalues_**2)), 0.0)) / len(squares))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        return allow_sparse(tags)
-
-    def _check_format(self, X: Any) -> None:
-        if self._precomputed:
-            check_zeros_kept("Isomap", X)
-
-    def _rows(self, X: Any) -> np.ndarray:
-        return distances_given("Isomap", X) if sp.issparse(X) and self._precomputed else dense_rows("Isomap", X)
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+        return allow_sparse(super().__sklearn_tags__())
 
     def _check_combinations(self, X: np.ndarray, *, sparse: bool) -> None:
         if self.n_components > len(X):

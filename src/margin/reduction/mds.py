@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, Real, optional, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parallel import parallel_map
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.core.sparse_distances import GivenDistances
 from margin.core.threads import available, blas_threads
 from margin.foundations.probability.kernels import squared_distances
 from margin.reduction.distances import METRIC, METRIC_PARAMS, distances_between, is_euclidean
@@ -39,7 +41,7 @@ __all__ = ["MDS"]
 PLACING_STEPS, PLACED = 1000, 1e-9  # a new row is moved until it moves no more than this part of the map's size
 
 
-class MDS(EmbeddingMixin, IterativeEstimator):
+class MDS(GivenDistances, EmbeddingMixin, IterativeEstimator):
     r"""Points whose distances are those of the rows (or given ones).
 
     Cost O(n^2) per iteration. Records carry the normalized ``stress`` of the best start. ``transform`` positions a row
@@ -80,14 +82,20 @@ class MDS(EmbeddingMixin, IterativeEstimator):
         "Whether ``stress_`` is relative to the distances (from 0 to 1); 'auto' is so for metric_mds=False only.",
     )
 
-    embedding_: np.ndarray = attribute("The points, (n, n_components).")
-    stress_: float = attribute("Sum of squared errors of the distances of all pairs, or its normalized root.")
-    dissimilarity_matrix_: np.ndarray = attribute("Distances of the rows, (n, n).")
-    X_fit_: np.ndarray = attribute("The training rows, unless distances were given.")
-    knots_: np.ndarray = attribute("Distances at which the monotone function of metric_mds=False is known.")
-    heights_: np.ndarray = attribute("Its values there.")
-    mean_squares_: np.ndarray = attribute("Mean squared distance of every row, of the closed form.")
-    n_iter_: int = attribute("Iterations of the best start.")
+    embedding_: np.ndarray = attribute(ArrayOf("n_samples", "n_components"), "The points, (n, n_components).")
+    stress_: float = attribute(Real(), "Sum of squared errors of the distances of all pairs, or its normalized root.")
+    dissimilarity_matrix_: np.ndarray = attribute(ArrayOf("n_samples", "n_samples"), "Distances of the rows, (n, n).")
+    X_fit_: np.ndarray = attribute(
+        optional(ArrayOf("n_samples", "n_features")), "The training rows, unless distances were given."
+    )
+    knots_: np.ndarray = attribute(
+        sometimes(ArrayOf("n_knots")), "Distances at which the monotone function of metric_mds=False is known."
+    )
+    heights_: np.ndarray = attribute(sometimes(ArrayOf("n_knots")), "Its values there.")
+    mean_squares_: np.ndarray = attribute(
+        sometimes(ArrayOf("n_samples")), "Mean squared distance of every row, of the closed form."
+    )
+    n_iter_: int = attribute(Count(), "Iterations of the best start.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record with the ``stress`` per iteration (one for the closed form); ``y`` is ignored."""
@@ -122,15 +130,6 @@ class MDS(EmbeddingMixin, IterativeEstimator):
             placed = np.vstack([self._place(row) for row in distances])
         nearest = distances.argmin(axis=1)[:, None]
         return self._keep_fitted(placed, np.take_along_axis(distances, nearest, axis=1), nearest)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        return tags
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _distances(self, X: np.ndarray) -> np.ndarray:
         if self._precomputed:

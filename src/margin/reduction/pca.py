@@ -16,12 +16,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Count, Real, StringOf
 from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import InvalidParameter, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.core.streaming import RowBlock
+from margin.foundations.linalg.scatter_factor import ScatterFactor
 from margin.reduction.component_count import most_likely_count
-from margin.reduction.principal import PrincipalComponents, principal_components
+from margin.reduction.principal import PrincipalComponents, components_of_factor, principal_components
 from margin.reduction.scatter import centered_product
 from margin.reduction.truncated import NORMALIZERS, lanczos_components, sketched_components, sparse_components
 
@@ -71,15 +74,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     )
     random_state: RandomLike = parameter(None, Seed(), "Draws the start of 'arpack' and the sketch of 'randomized'.")
 
-    components_: np.ndarray = attribute("Orthonormal directions, (k, p).")
-    explained_variance_: np.ndarray = attribute("Variance along each, with the divisor n - 1.")
-    explained_variance_ratio_: np.ndarray = attribute("The same as a fraction of the variance of all columns.")
-    singular_values_: np.ndarray = attribute("Singular values of the centered rows.")
-    mean_: np.ndarray = attribute("Mean of the rows.")
-    noise_variance_: float = attribute("Mean variance of the components left out.")
-    n_components_: int = attribute("Number k of components.")
-    n_samples_: int = attribute("Number of rows.")
-    svd_solver_: str = attribute("The decomposition that was used.")
+    components_: np.ndarray = attribute(ArrayOf("n_components", "n_features"), "Orthonormal directions, (k, p).")
+    explained_variance_: np.ndarray = attribute(ArrayOf("n_components"), "Variance along each, with the divisor n - 1.")
+    explained_variance_ratio_: np.ndarray = attribute(
+        ArrayOf("n_components", finite=False), "The same as a fraction of the variance of all columns."
+    )
+    singular_values_: np.ndarray = attribute(ArrayOf("n_components"), "Singular values of the centered rows.")
+    mean_: np.ndarray = attribute(ArrayOf("n_features"), "Mean of the rows.")
+    noise_variance_: float = attribute(Real(finite=True), "Mean variance of the components left out.")
+    n_components_: int = attribute(Count(size="n_components"), "Number k of components.")
+    n_samples_: int = attribute(Count(), "Number of rows.")
+    svd_solver_: str = attribute(StringOf(), "The decomposition that was used.")
 
     def fit(self, X: Any, y: Any = None) -> PCA:
         """Learn the directions from ``X``; ``y`` is ignored."""
@@ -87,7 +92,30 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X = validate_squarable(
             self, X, dtype=[np.float64, np.float32], ensure_min_samples=2, accept_sparse=("csr", "csc")
         )
-        return self._learn(self._decompose_sparse(X) if sp.issparse(X) else self._decompose(X), X)
+        return self._learn(self._decompose_sparse(X) if sp.issparse(X) else self._decompose(X), X.shape, X.dtype)
+
+    def summarize(self, block: RowBlock) -> ScatterFactor:
+        """The factor of some rows of a stream."""
+        if self.svd_solver in ("arpack", "randomized"):
+            raise ValueError(f"PCA: svd_solver={self.svd_solver!r} needs all rows at once and takes no stream.")
+        return ScatterFactor.of(validate_squarable(self, block.X, dtype=np.float64))
+
+    def merge(self, first: ScatterFactor, second: ScatterFactor) -> ScatterFactor:
+        """The factor of both."""
+        return first.merge(second)
+
+    def solve(self, summary: ScatterFactor) -> PCA:
+        """Learn from the factor of all rows."""
+        shape, k = (summary.rows, len(summary.mean)), self.n_components
+        self._check_count(min(shape))
+        if shape[0] < 2:
+            raise ValueError("PCA: a stream must have at least 2 rows; got 1.")
+        counted = isinstance(k, numbers.Integral)
+        fraction = float(k) if isinstance(k, float) else None
+        principal = components_of_factor(summary, int(k) if counted else None, ddof=1, fraction=fraction)
+        if k == "mle":
+            principal = self._most_likely(principal, shape)
+        return self._learn(principal, shape, np.dtype(np.float64))
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates along the components, (n, n_components)."""
@@ -153,12 +181,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _decompose(self, X: np.ndarray) -> PrincipalComponents:
         n_components, most = self.n_components, min(X.shape)
         counted = isinstance(n_components, numbers.Integral)
-        if counted and n_components > most:
-            raise ValueError(f"PCA: n_components must be at most min(rows, columns) = {most}; got {n_components}.")
+        self._check_count(most)
         if self.svd_solver in ("arpack", "randomized"):
             return self._truncated(X, most if n_components is None else n_components)
         if n_components == "mle":
-            return self._most_likely(X)
+            return self._most_likely(principal_components(X, solver=self.svd_solver, ddof=1), X.shape)
         fraction = None if n_components is None or counted else float(n_components)
         return principal_components(
             X, int(n_components) if counted else None, solver=self.svd_solver, ddof=1, fraction=fraction
@@ -211,26 +238,31 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             rng=rng,
         )
 
-    def _most_likely(self, X: np.ndarray) -> PrincipalComponents:
-        if len(X) < X.shape[1]:
-            raise ValueError(f"PCA: n_components='mle' needs at least as many rows as columns; got shape {X.shape}.")
-        principal = principal_components(X, solver=self.svd_solver, ddof=1)
-        k = most_likely_count(principal.variances, len(X)) if X.shape[1] > 1 else 1
+    def _check_count(self, most: int) -> None:
+        k = self.n_components
+        if isinstance(k, numbers.Integral) and int(k) > most:
+            raise ValueError(f"PCA: n_components must be at most min(rows, columns) = {most}; got {self.n_components}.")
+
+    def _most_likely(self, principal: PrincipalComponents, shape: tuple[int, int]) -> PrincipalComponents:
+        n, p = shape
+        if n < p:
+            raise ValueError(f"PCA: n_components='mle' needs at least as many rows as columns; got shape {shape}.")
+        k = most_likely_count(principal.variances, n) if p > 1 else 1
         return principal._replace(components=principal.components[:k], variances=principal.variances[:k])
 
     def _deviations(self) -> np.ndarray:
         # A direction without variance has only zeros as coordinates: dividing them by one leaves them.
         return np.where(self.explained_variance_ > 0, np.sqrt(self.explained_variance_), 1.0)
 
-    def _learn(self, principal: PrincipalComponents, X: np.ndarray) -> PCA:
+    def _learn(self, principal: PrincipalComponents, shape: tuple[int, int], dtype: np.dtype) -> PCA:
         total, variances, k = principal.total_variance, principal.variances, len(principal.variances)
         ratios = variances / total if total > 0 else np.zeros_like(variances)
-        left_out = min(X.shape) - k
-        self.components_ = np.ascontiguousarray(principal.components, dtype=X.dtype)
-        self.explained_variance_ = variances.astype(X.dtype)
-        self.explained_variance_ratio_ = ratios.astype(X.dtype)
-        self.singular_values_ = np.sqrt(variances * (X.shape[0] - 1)).astype(X.dtype)
-        self.mean_ = principal.mean.astype(X.dtype)
+        left_out = min(shape) - k
+        self.components_ = np.ascontiguousarray(principal.components, dtype=dtype)
+        self.explained_variance_ = variances.astype(dtype)
+        self.explained_variance_ratio_ = ratios.astype(dtype)
+        self.singular_values_ = np.sqrt(variances * (shape[0] - 1)).astype(dtype)
+        self.mean_ = principal.mean.astype(dtype)
         self.noise_variance_ = float(max(total - variances.sum(), 0.0) / left_out) if left_out else 0.0
-        self.n_components_, self.n_samples_, self.svd_solver_ = k, X.shape[0], principal.solver
+        self.n_components_, self.n_samples_, self.svd_solver_ = k, shape[0], principal.solver
         return self

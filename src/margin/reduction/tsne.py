@@ -18,12 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, Real, optional
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, InvalidParameter, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
-from margin.core.sparse_distances import check_zeros_kept, distances_given
+from margin.core.sparse_distances import GivenDistances
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.reduction.distances import METRIC, METRIC_PARAMS
 from margin.reduction.embedding import EmbeddingMixin
@@ -34,7 +35,7 @@ from margin.reduction.tsne_descent import STEPS_PER_RECORD, NeighborDescent
 __all__ = ["TSNE"]
 
 
-class TSNE(EmbeddingMixin, IterativeEstimator):
+class TSNE(GivenDistances, EmbeddingMixin, IterativeEstimator):
     r"""An embedding of the rows in a few dimensions by t-SNE.
 
     The first 250 steps pull ``early_exaggeration`` times harder, so that groups find together. A record per ten steps
@@ -89,11 +90,13 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         None, Optional(Integer(low=-1)), "Threads; None as many as the work is worth, -1 all. The result is the same."
     )
 
-    embedding_: np.ndarray = attribute("Positions of the rows, (n, n_components).")
-    X_fit_: np.ndarray = attribute("The training rows.")
-    kl_divergence_: float = attribute("Divergence of the similarities from the affinities.")
-    learning_rate_: float = attribute("The step length that was used.")
-    n_iter_: int = attribute("Steps.")
+    embedding_: np.ndarray = attribute(
+        ArrayOf("n_samples", "n_components"), "Positions of the rows, (n, n_components)."
+    )
+    X_fit_: np.ndarray = attribute(optional(ArrayOf("n_samples", "n_features")), "The training rows.")
+    kl_divergence_: float = attribute(Real(), "Divergence of the similarities from the affinities.")
+    learning_rate_: float = attribute(Real(), "The step length that was used.")
+    n_iter_: int = attribute(Count(), "Steps.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
@@ -103,7 +106,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
             X,
             validate_squarable(self, X, dtype=np.float64, order="C", ensure_min_samples=2, accept_sparse="csr"),
         )
-        X = self._rows(given)
+        X = self._dense(given)
         self._check_combinations(X, sparse=sp.issparse(given))
         if not 1 <= self.perplexity < len(X):
             raise ValueError(
@@ -125,25 +128,12 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         """Positions of new rows (or of rows of distances to the fitted ones) among the fitted ones, which stay."""
         check_is_fitted(self)
         self._check_format(X)
-        X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr"))
+        X = self._dense(validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr"))
         gaps, index = metric_neighbors(self, self.X_fit_, neighbor_count(self, len(self.X_fit_)), X)
         return self._among_neighbors(conditional_affinities(gaps, self.perplexity), gaps, index)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        return allow_sparse(tags)
-
-    def _check_format(self, X: Any) -> None:
-        if self._precomputed:
-            check_zeros_kept("TSNE", X)
-
-    def _rows(self, X: Any) -> np.ndarray:
-        return distances_given("TSNE", X) if sp.issparse(X) and self._precomputed else dense_rows("TSNE", X)
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+        return allow_sparse(super().__sklearn_tags__())
 
     def _check_combinations(self, X: np.ndarray, *, sparse: bool) -> None:
         if self.method != "exact" and self.n_components > 3:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, optional
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -25,6 +26,7 @@ from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.fuzzy import curve_parameters, fuzzy_graph, local_scales, memberships
 from margin.reduction.graphs import components, nearest_rows
 from margin.reduction.spectrum import largest_eigenpairs
+from margin.reduction.stored import enough_rows
 
 __all__ = ["UMAP"]
 
@@ -67,9 +69,13 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
     verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
     random_state: RandomLike = parameter(None, Seed(), "Draws the start and the pushes.")
 
-    embedding_: np.ndarray = attribute("Positions of the rows, (n, n_components).")
-    X_fit_: np.ndarray = attribute("The training rows.")
-    n_iter_: int = attribute("Epochs.")
+    embedding_: np.ndarray = attribute(
+        ArrayOf("n_samples", "n_components"), "Positions of the rows, (n, n_components)."
+    )
+    X_fit_: np.ndarray = attribute(optional(ArrayOf("n_samples", "n_features")), "The training rows.")
+    n_iter_: int = attribute(Count(), "Epochs.")
+
+    _stored_rules = (enough_rows,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten epochs; ``y`` is ignored."""

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from margin.core.invariants import Sizes, Stored, Violation
-from margin.trees.stored import BOOSTED, MULTIWAY, NODES_AND_SETS, SETS, TREE
+from margin.trees.stored import BINS, BOOSTED_TREES, CLASS_TREE, MULTIWAY_TREE, NODES_AND_SETS, SETS
 
 __all__ = ["check_bins", "check_boosted_trees", "check_forest_trees", "check_growing_tree"]
 
 
 def check_bins(bins: Any, n_features: int) -> None:
-    _check(BOOSTED["bins_"], bins, "bins", Sizes({"n_features": n_features}))
+    _check(BINS, bins, "bins", Sizes({"n_features": n_features}))
 
 
 def check_boosted_trees(trees: Any, n_features: int, n_outputs: int) -> None:
     """Every round has one tree per output."""
-    _check(BOOSTED["trees_"], trees, "trees", Sizes({"n_features": n_features}, may_be_empty=NODES_AND_SETS))
+    _check(BOOSTED_TREES, trees, "trees", Sizes({"n_features": n_features}, may_be_empty=NODES_AND_SETS))
     if (len(trees["start"]) - 1) % n_outputs:
         raise Violation(f"trees must be {n_outputs} per round; got {len(trees['start']) - 1}")
 
@@ -30,7 +30,7 @@ def check_forest_trees(trees: Any, n_features: int, n_values: int, categorical: 
         raise Violation(f"trees must be a list; got {type(trees).__name__}")
     for number, tree in enumerate(trees):
         sizes = Sizes({"n_features": n_features, "n_values": n_values}, may_be_empty=SETS)
-        _check(TREE, tree, f"trees[{number}]", sizes)
+        _check(CLASS_TREE, tree, f"trees[{number}]", sizes)
         asked = tree["feature"][(tree["category_row"] >= 0) & (tree["feature"] >= 0)]
         if not np.all(categorical[asked]):
             raise Violation(f"trees[{number}]: a node asks about categories of a column that has none")
@@ -40,7 +40,7 @@ def check_growing_tree(state: Mapping[str, Any], n_features: int, n_classes: int
     """Every node has an interval of the rows, which are all there once."""
     known = {"n_features": n_features, "n_classes": n_classes}
     tree, rows = state["tree"], state["rows"]
-    _check(MULTIWAY.attributes["tree_"], tree, "tree", Sizes(known))
+    _check(MULTIWAY_TREE, tree, "tree", Sizes(known))
     if not isinstance(rows, np.ndarray) or not np.array_equal(np.sort(rows), np.arange(n_rows)):
         raise Violation(f"rows must be the numbers of {n_rows} rows")
     start, stop, depth = (np.asarray(state[name]) for name in ("start", "stop", "depth"))

@@ -13,14 +13,12 @@ from margin.core.invariants import (
     Count,
     DictOf,
     FieldsOf,
-    Form,
     ListOf,
     ModelWith,
     OneOf,
     Real,
     Sizes,
     Stored,
-    TrueOrFalse,
     Violation,
     optional,
     sometimes,
@@ -28,14 +26,30 @@ from margin.core.invariants import (
 from margin.trees.category_encoding import MAX_CATEGORIES
 
 __all__ = [
-    "BOOSTED",
-    "FORMS",
-    "MULTIWAY",
+    "BINS",
+    "BOOSTED_TREES",
+    "CATEGORIES",
+    "CATEGORY_NAMES",
+    "CLASSES",
+    "CLASS_TREE",
+    "CURVE",
+    "DRAWS",
+    "LEFT_OUT",
+    "MEMBERS",
+    "MULTIWAY_TREE",
     "NODES_AND_SETS",
+    "SAMPLING",
+    "SCORE",
     "SETS",
-    "TREE",
+    "TARGET_CLASSES",
+    "TARGET_TREE",
+    "categories_are_coded",
     "check_binary_nodes",
     "check_multiway_tree",
+    "fractions_belong_to_classes",
+    "members_have_the_same_columns",
+    "members_see_their_columns",
+    "outputs_divide_trees",
 ]
 
 
@@ -96,10 +110,11 @@ def _one_tree(tree: Any, where: str, _: Sizes) -> None:
     check_binary_nodes(tree, np.zeros(count, dtype=np.int64), np.full(count, count), where)
 
 
-TREE = _tree("n_values")  # of a forest: one number per class, or per target
+CLASS_TREE = _tree("n_values")  # one number per class
+TARGET_TREE = _tree("n_outputs")  # one number per target
 
 
-def _categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
+def categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
     """A node that asks about categories reads codes: its column must be one that is coded."""
     known = model.get("categories_", {})
     for column, values in known.items():
@@ -112,23 +127,19 @@ def _categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
             raise Violation("a node asks about categories of a column that has none in categories_")
 
 
-def _fractions_belong_to_classes(model: Mapping[str, Any], sizes: Sizes) -> None:
+def fractions_belong_to_classes(model: Mapping[str, Any], sizes: Sizes) -> None:
     classes = model.get("classes_")
     if isinstance(classes, list) and sum(map(len, classes)) != sizes["n_values"]:
         raise Violation("value must have a column for every class of every target in classes_")
 
 
 CATEGORIES = DictOf(Count(), OneOf(ArrayOf(None, kind="float64"), ListOf(Anything())))
-CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_classes", kind="labels")}
+CLASSES = ArrayOf("n_classes", kind="labels")
 # Of several targets a list; the fractions of all their classes stand side by side.
-TARGET_CLASSES: dict[str, Stored] = {
-    "classes_": OneOf(ArrayOf("n_values", kind="labels"), ListOf(ArrayOf(None, kind="labels"), "n_targets"))
-}
-JUDGED: dict[str, Stored] = {
-    "oob_score_": sometimes(Real()),
-    "oob_prediction_": sometimes(ArrayOf(..., finite=False)),
-    "oob_decision_function_": sometimes(ArrayOf(..., finite=False)),
-}
+TARGET_CLASSES = OneOf(ArrayOf("n_values", kind="labels"), ListOf(ArrayOf(None, kind="labels"), "n_targets"))
+SCORE = sometimes(Real())
+CURVE = sometimes(ArrayOf(None, finite=False))
+LEFT_OUT = sometimes(ArrayOf(..., finite=False))  # what trees say of the rows that they left out
 
 
 SAMPLED: dict[str, Stored] = {
@@ -137,41 +148,19 @@ SAMPLED: dict[str, Stored] = {
     "weightless": ArrayOf(None, kind="int64", low=0),
 }
 # Files of earlier versions do not say by which stream samples are drawn; there was one.
-SAMPLING = OneOf(FieldsOf({**SAMPLED, "stream": Count(high=1)}), FieldsOf(SAMPLED))
-
-
-def _single(outputs: str) -> dict[str, Stored]:
-    return {"_tree": _tree(outputs), "categories_": CATEGORIES, "max_features_": Count(low=1)}
-
-
-def _forest(outputs: str) -> dict[str, Stored]:
-    return {
-        "trees_": ListOf(_tree(outputs), own=("n_nodes", "n_sets")),
-        "categories_": CATEGORIES,
-        "_seed": Count(),
-        "_sampling": sometimes(optional(SAMPLING)),
-        **JUDGED,
-    }
-
-
-MULTIWAY = Form(
+SAMPLING = sometimes(optional(OneOf(FieldsOf({**SAMPLED, "stream": Count(high=1)}), FieldsOf(SAMPLED))))
+MULTIWAY_TREE = FieldsOf(
     {
-        **CLASSES,
-        "categories_": CATEGORIES,
-        "tree_": FieldsOf(
-            {
-                "feature": ArrayOf("n_nodes", kind="int32", low=-1, below="n_features"),
-                "threshold": ArrayOf("n_nodes", kind="float64", finite=False),
-                "gain": ArrayOf("n_nodes", kind="float64", finite=False),
-                "parent": ArrayOf("n_nodes", kind="int32", low=-1),
-                "branch": ArrayOf("n_nodes", kind="int32", low=-1),
-                "first_child": ArrayOf("n_nodes", kind="int32", low=-1),
-                "n_children": ArrayOf("n_nodes", kind="int32", low=0),
-                "value": ArrayOf("n_nodes", "n_classes", kind="float64", low=0),
-            },
-            rule=lambda tree, where, _: check_multiway_tree(tree, where),
-        ),
-    }
+        "feature": ArrayOf("n_nodes", kind="int32", low=-1, below="n_features"),
+        "threshold": ArrayOf("n_nodes", kind="float64", finite=False),
+        "gain": ArrayOf("n_nodes", kind="float64", finite=False),
+        "parent": ArrayOf("n_nodes", kind="int32", low=-1),
+        "branch": ArrayOf("n_nodes", kind="int32", low=-1),
+        "first_child": ArrayOf("n_nodes", kind="int32", low=-1),
+        "n_children": ArrayOf("n_nodes", kind="int32", low=0),
+        "value": ArrayOf("n_nodes", "n_classes", kind="float64", low=0),
+    },
+    rule=lambda tree, where, _: check_multiway_tree(tree, where),
 )
 
 
@@ -195,7 +184,7 @@ def _bins(bins: Any, where: str, _: Sizes) -> None:
         raise Violation(f"{where}['edges'] must ascend within every column")
 
 
-def _outputs_divide_trees(model: Mapping[str, Any], sizes: Sizes) -> None:
+def outputs_divide_trees(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "trees_" in model and (len(model["trees_"]["start"]) - 1) % sizes["n_outputs"]:
         raise Violation("trees_ must have as many trees per round as start_ has outputs")
     classes = sizes.known.get("n_classes", 0)
@@ -203,47 +192,35 @@ def _outputs_divide_trees(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("start_ must have one output per class, or one for two classes")
 
 
-CURVES = ("train_score_", "validation_score_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")
-BOOSTED: dict[str, Stored] = {
-    "category_names_": DictOf(Count(), ListOf(Anything())),
-    "trees_": FieldsOf(
-        {
-            "start": ArrayOf(None, kind="int64", low=0),
-            **_binary_fields(ArrayOf("n_nodes", kind="float64")),
-            "code": ArrayOf("n_nodes", kind="uint8"),
-            "gain": ArrayOf("n_nodes", kind="float64", finite=False),
-        },
-        rule=_boosted_trees,
-    ),
-    "start_": ArrayOf("n_outputs", kind="float64"),
-    "bins_": FieldsOf(
-        {
-            "edges": ArrayOf(None, kind="float64"),
-            "offsets": ArrayOf(None, kind="int64", low=0),
-            "categorical": ArrayOf("n_features", kind="b"),
-            "exact": ArrayOf("n_features", kind="b"),
-        },
-        rule=_bins,
-    ),
-    **{name: sometimes(ArrayOf(None, finite=False)) for name in CURVES},
-    "n_iter_": Count(),
-    "seed_": Count(),
-    "max_features_": sometimes(Count(low=1)),
-    "init_": sometimes(ModelWith(["predict"], columns="n_features")),
-    "oob_score_": sometimes(Real()),
-    "do_early_stopping_": sometimes(TrueOrFalse()),
-    "is_categorical_": sometimes(optional(ArrayOf("n_features", kind="b"))),
-}
+BOOSTED_TREES = FieldsOf(
+    {
+        "start": ArrayOf(None, kind="int64", low=0),
+        **_binary_fields(ArrayOf("n_nodes", kind="float64")),
+        "code": ArrayOf("n_nodes", kind="uint8"),
+        "gain": ArrayOf("n_nodes", kind="float64", finite=False),
+    },
+    rule=_boosted_trees,
+)
+BINS = FieldsOf(
+    {
+        "edges": ArrayOf(None, kind="float64"),
+        "offsets": ArrayOf(None, kind="int64", low=0),
+        "categorical": ArrayOf("n_features", kind="b"),
+        "exact": ArrayOf("n_features", kind="b"),
+    },
+    rule=_bins,
+)
+CATEGORY_NAMES = DictOf(Count(), ListOf(Anything()))
 
 
-def _members_see_their_columns(model: Mapping[str, Any], _: Sizes) -> None:
+def members_see_their_columns(model: Mapping[str, Any], _: Sizes) -> None:
     members, columns = model.get("estimators_", []), model.get("estimators_features_", [])
     for member, own in zip(members, columns):
         if getattr(member, "n_features_in_", len(own)) != len(own):
             raise Violation("estimators_features_ must name as many columns as each member was fitted to")
 
 
-def _members_have_the_same_columns(model: Mapping[str, Any], sizes: Sizes) -> None:
+def members_have_the_same_columns(model: Mapping[str, Any], sizes: Sizes) -> None:
     for member in model.get("estimators_", []):
         if getattr(member, "n_features_in_", sizes["n_features"]) != sizes["n_features"]:
             raise Violation("estimators_ must have been fitted to the columns of the ensemble")
@@ -256,42 +233,8 @@ DRAWN: dict[str, Stored] = {
     "columns": Count(low=1, high=10**10),
     "attempts": ListOf(Count(low=1, high=10**4), "n_members"),
 }
-BAGGED: dict[str, Stored] = {
-    "estimators_": ListOf(ModelWith(["predict"]), "n_members"),
-    "estimators_features_": ListOf(ArrayOf(None, kind="i", low=0, below="n_features"), "n_members"),
-    "_sampling": OneOf(FieldsOf(DRAWN), FieldsOf({**DRAWN, "chances": ArrayOf("n_rows", low=0, high=1)})),
-    **JUDGED,
-}
-WEIGHTED: dict[str, Stored] = {
-    "estimators_": ListOf(ModelWith(["predict"]), "n_members"),
-    "estimator_weights_": ArrayOf("n_members", kind="float64"),
-    "estimator_errors_": ArrayOf("n_members", kind="float64", finite=False),
-    "n_iter_": Count(),
-}
+DRAWS = OneOf(FieldsOf(DRAWN), FieldsOf({**DRAWN, "chances": ArrayOf("n_rows", low=0, high=1)}))
+MEMBERS = ListOf(ModelWith(["predict"]), "n_members")
 
-_CODES = (_categories_are_coded,)
-_CODES_AND_CLASSES = (_categories_are_coded, _fractions_belong_to_classes)
 SETS = ("n_sets",)  # a tree of thresholds alone has no sets of categories
 NODES_AND_SETS = ("n_nodes", *SETS)  # before the first round there is no tree
-BOOSTED_CLASSIFIER = Form({**CLASSES, **BOOSTED}, [_outputs_divide_trees], NODES_AND_SETS)
-BOOSTED_REGRESSOR = Form(BOOSTED, [_outputs_divide_trees], NODES_AND_SETS)
-FORMS: Mapping[str, Form] = {
-    "DecisionTreeClassifier": Form({**TARGET_CLASSES, **_single("n_values")}, _CODES_AND_CLASSES, SETS),
-    "DecisionTreeRegressor": Form(
-        {"classes_": sometimes(optional(ArrayOf(...))), **_single("n_outputs")}, _CODES, SETS
-    ),
-    "RandomForestClassifier": Form({**TARGET_CLASSES, **_forest("n_values")}, _CODES_AND_CLASSES, SETS),
-    "RandomForestRegressor": Form(_forest("n_outputs"), _CODES, SETS),
-    "ExtraTreesClassifier": Form({**TARGET_CLASSES, **_forest("n_values")}, _CODES_AND_CLASSES, SETS),
-    "ExtraTreesRegressor": Form(_forest("n_outputs"), _CODES, SETS),
-    "ID3": MULTIWAY,
-    "C45": MULTIWAY,
-    "BaggingClassifier": Form({**CLASSES, **BAGGED}, [_members_see_their_columns]),
-    "BaggingRegressor": Form(BAGGED, [_members_see_their_columns]),
-    "AdaBoostClassifier": Form({**CLASSES, **WEIGHTED}, [_members_have_the_same_columns]),
-    "AdaBoostRegressor": Form(WEIGHTED, [_members_have_the_same_columns]),
-    "HistGradientBoostingClassifier": BOOSTED_CLASSIFIER,
-    "HistGradientBoostingRegressor": BOOSTED_REGRESSOR,
-    "GradientBoostingClassifier": BOOSTED_CLASSIFIER,
-    "GradientBoostingRegressor": BOOSTED_REGRESSOR,
-}

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Flag, Integer, Optional
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, ListOf, ModelWith, Real, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
@@ -30,6 +31,7 @@ from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_
 from margin.kernels.gaussian_process.search_parameters import SearchParameters
 from margin.kernels.kernel import Kernel
 from margin.kernels.one_vs_one import pairs_of, votes_with_confidence
+from margin.kernels.stored import latent_functions
 
 __all__ = ["GaussianProcessClassifier"]
 
@@ -67,16 +69,30 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
         "Threads that evaluate several functions; None as many as are worth it, -1 all.",
     )
 
-    classes_: np.ndarray = attribute("The classes, sorted.")
-    X_train_: np.ndarray = attribute("The training rows.")
-    kernels_: list[Kernel] = attribute("The learned kernel of every latent function.")
-    train_rows_: list[np.ndarray] = attribute("The training rows of every latent function.")
-    dual_weights_: list[np.ndarray] = attribute("Gradients of the log-likelihood at the modes: weights of the rows.")
-    root_weights_: list[np.ndarray] = attribute("Square roots of the negative Hessians of the log-likelihood.")
-    factors_: list[np.ndarray] = attribute("Lower Cholesky factors of B, one per latent function.")
-    log_marginal_likelihoods_: list[float] = attribute("Approximate log evidence of every latent function.")
-    log_marginal_likelihood_value_: float = attribute("Their mean.")
-    n_iter_: int = attribute("Rounds of evaluations.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The classes, sorted.")
+    X_train_: np.ndarray = attribute(ArrayOf("n_samples", "n_features"), "The training rows.")
+    kernels_: list[Kernel] = attribute(
+        ListOf(ModelWith(["diag"]), "n_machines"), "The learned kernel of every latent function."
+    )
+    train_rows_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None, kind="i", low=0), "n_machines"), "The training rows of every latent function."
+    )
+    dual_weights_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None), "n_machines"), "Gradients of the log-likelihood at the modes: weights of the rows."
+    )
+    root_weights_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None), "n_machines"), "Square roots of the negative Hessians of the log-likelihood."
+    )
+    factors_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None, None), "n_machines"), "Lower Cholesky factors of B, one per latent function."
+    )
+    log_marginal_likelihoods_: list[float] = attribute(
+        ListOf(Real(), "n_machines"), "Approximate log evidence of every latent function."
+    )
+    log_marginal_likelihood_value_: float = attribute(sometimes(Real()), "Their mean.")
+    n_iter_: int = attribute(sometimes(Count()), "Rounds of evaluations.")
+
+    _stored_rules = (latent_functions,)
 
     @property
     def n_classes_(self) -> int:

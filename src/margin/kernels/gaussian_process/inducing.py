@@ -74,7 +74,7 @@ class SparseObjective:
         jitter = factorize(gram, L, 0.0)
         if jitter is None:
             return _nothing(theta, m)
-        slack, precision = self._seen(signal, noise, L)
+        slack, precision = self._fill(signal, noise, L)
         S, r = self._moments(precision)
         B_factor = np.tril(S)
         factorize(S, B_factor, 1.0)
@@ -95,7 +95,7 @@ class SparseObjective:
         signal_slope, noise_slope = self._gradient(signal, evaluation, precision, slack)
         return replace(evaluation, gradient=_with_noise(kernel, signal_slope, noise_slope))
 
-    def _seen(self, signal: Kernel, noise: float, L: Floats) -> tuple[Floats, Floats]:
+    def _fill(self, signal: Kernel, noise: float, L: Floats) -> tuple[Floats, Floats]:
         """Fills V; k_ii - q_ii, which the inducing points do not see, and the precisions 1 / Lambda_ii."""
         for rows in self._blocks():
             self._V[:, rows] = solve_triangular(L, signal(self.Z, self.X[rows]), lower=True, check_finite=False)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, ModelWith, OneOf, Real, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import in_safe_units, require_variance, validate_squarable
 from margin.core.parameters import attribute, parameter
@@ -86,18 +87,34 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         "Rows on which searches run first: 'auto' is a quarter of 1600 rows or more, None is all.",
     )
 
-    kernel_: Kernel = attribute("The learned kernel; learned noise is a WhiteKernel in it.")
-    noise_: Any = attribute("Variance of the noise in units of y, one number or one per target.")
-    L_: np.ndarray = attribute("Lower Cholesky factor of the kernel matrix with its noise.")
-    alpha_: np.ndarray = attribute("Dual weights of the rows, (n,) or (n, targets).")
-    X_train_: np.ndarray = attribute("The training rows.")
-    y_train_: np.ndarray = attribute("The (normalized) training targets.")
-    train_noise_: Any = attribute("The variances that were added to the diagonal.")
-    y_mean_: Any = attribute("What was subtracted from the targets.")
-    y_std_: Any = attribute("What they were divided by.")
-    jitter_: float = attribute("What was added to the diagonal relative to its mean, 0 if none was needed.")
-    log_marginal_likelihood_value_: float = attribute("Log marginal likelihood of the (normalized) targets.")
-    n_iter_: int = attribute("Evaluations of the likelihood.")
+    kernel_: Kernel = attribute(ModelWith(["diag"]), "The learned kernel; learned noise is a WhiteKernel in it.")
+    noise_: Any = attribute(
+        sometimes(OneOf(Real(), ArrayOf("n_targets"))),
+        "Variance of the noise in units of y, one number or one per target.",
+    )
+    L_: np.ndarray = attribute(
+        ArrayOf("n_samples", "n_samples"), "Lower Cholesky factor of the kernel matrix with its noise."
+    )
+    alpha_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", "n_targets")),
+        "Dual weights of the rows, (n,) or (n, targets).",
+    )
+    X_train_: np.ndarray = attribute(ArrayOf("n_samples", "n_features"), "The training rows.")
+    y_train_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", "n_targets")), "The (normalized) training targets."
+    )
+    train_noise_: Any = attribute(
+        OneOf(Real(finite=True), ArrayOf("n_samples")), "The variances that were added to the diagonal."
+    )
+    y_mean_: Any = attribute(OneOf(Real(finite=True), ArrayOf("n_targets")), "What was subtracted from the targets.")
+    y_std_: Any = attribute(OneOf(Real(finite=True), ArrayOf("n_targets")), "What they were divided by.")
+    jitter_: float = attribute(
+        Real(finite=True), "What was added to the diagonal relative to its mean, 0 if none was needed."
+    )
+    log_marginal_likelihood_value_: float = attribute(
+        sometimes(Real()), "Log marginal likelihood of the (normalized) targets."
+    )
+    n_iter_: int = attribute(Count(), "Evaluations of the likelihood.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the marginal likelihood."""

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, ModelWith, OneOf, Real, sometimes
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, default, parameter
@@ -73,17 +74,27 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
     normalize_y: bool = parameter(True, Flag(), "Whether targets are centered and scaled.")
     tol: float = default(1e-2)
 
-    kernel_: Kernel = attribute("The learned kernel, white noise included.")
-    noise_: float = attribute("Variance of the noise in units of y.")
-    inducing_points_: np.ndarray = attribute("The inducing points, (m, d).")
-    bound_: float = attribute("The objective: for 'vfe' a lower bound of the log evidence.")
-    L_: np.ndarray = attribute("Lower Cholesky factor of the kernel matrix of the inducing points.")
-    B_factor_: np.ndarray = attribute("Lower Cholesky factor of the matrix B of the inducing points and the rows.")
-    weights_: np.ndarray = attribute("Weights of the inducing points in the mean, (m,).")
-    y_mean_: float = attribute("What was subtracted from the targets.")
-    y_std_: float = attribute("What they were divided by.")
-    jitter_: float = attribute("What was added to the diagonal relative to its mean, 0 if none was needed.")
-    n_iter_: int = attribute("Evaluations of the objective.")
+    kernel_: Kernel = attribute(ModelWith(["diag"]), "The learned kernel, white noise included.")
+    noise_: float = attribute(sometimes(OneOf(Real(), ArrayOf("n_targets"))), "Variance of the noise in units of y.")
+    inducing_points_: np.ndarray = attribute(ArrayOf("n_inducing", "n_features"), "The inducing points, (m, d).")
+    bound_: float = attribute(sometimes(Real()), "The objective: for 'vfe' a lower bound of the log evidence.")
+    L_: np.ndarray = attribute(
+        ArrayOf("n_inducing", "n_inducing"), "Lower Cholesky factor of the kernel matrix of the inducing points."
+    )
+    B_factor_: np.ndarray = attribute(
+        ArrayOf("n_inducing", "n_inducing"),
+        "Lower Cholesky factor of the matrix B of the inducing points and the rows.",
+    )
+    weights_: np.ndarray = attribute(
+        OneOf(ArrayOf("n_inducing"), ArrayOf("n_inducing", "n_targets")),
+        "Weights of the inducing points in the mean, (m,).",
+    )
+    y_mean_: float = attribute(OneOf(Real(finite=True), ArrayOf("n_targets")), "What was subtracted from the targets.")
+    y_std_: float = attribute(OneOf(Real(finite=True), ArrayOf("n_targets")), "What they were divided by.")
+    jitter_: float = attribute(
+        Real(finite=True), "What was added to the diagonal relative to its mean, 0 if none was needed."
+    )
+    n_iter_: int = attribute(Count(), "Evaluations of the objective.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the objective."""

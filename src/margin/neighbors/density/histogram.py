@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from margin.core.domains import Number
+from margin.core.invariants import ArrayOf, ListOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.neighbors.density.base import StateDensity
+from margin.neighbors.density.stored import columns_are_states, one_probability_per_state
 
 __all__ = ["CategoryHistogram", "HistogramDensity"]
 
@@ -81,7 +83,14 @@ class HistogramDensity(StateDensity):
     alpha: float = parameter(1.0, Number(low=0, search=(1e-2, 10.0), log=True), "Rows added to every state.")
     _: KW_ONLY
 
-    probabilities_: list[np.ndarray] = attribute("The probability of every state of every column.")
+    probabilities_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None, low=0, high=1), "n_features"), "The probability of every state of every column."
+    )
+
+    _stored_rules = (
+        columns_are_states,
+        one_probability_per_state,
+    )
 
     def fit(self, X: Any, y: Any = None) -> HistogramDensity:
         """Count the states of every column; ``y`` is ignored."""

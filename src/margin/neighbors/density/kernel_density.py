@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margin.core.domains import Choice, Either, Integer, Number, Optional, Options
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Real
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -72,9 +73,9 @@ class KernelDensity(DensityMixin, Estimator):
     atol: float = parameter(0.0, Number(low=0), "Error of a density that is allowed for leaving rows out.")
     rtol: float = parameter(0.0, Number(low=0), "The same as a fraction of the density; both are added.")
 
-    bandwidth_: float = attribute("The width that is used.")
-    rows_: np.ndarray = attribute("The training rows.")
-    weights_: np.ndarray = attribute("Weights of the training rows, which sum to 1.")
+    bandwidth_: float = attribute(Real(low=0.0, finite=True), "The width that is used.")
+    rows_: np.ndarray = attribute(ArrayOf("n_rows", "n_features"), "The training rows.")
+    weights_: np.ndarray = attribute(ArrayOf("n_rows", low=0), "Weights of the training rows, which sum to 1.")
 
     log_density_kind = "exact"
 

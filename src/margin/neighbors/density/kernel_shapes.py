@@ -3,7 +3,6 @@ r"""Kernels of a density: their height at a distance, their volume, and distance
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import quad
 from scipy.special import gammaln
 
 __all__ = [
@@ -55,6 +54,8 @@ def log_ball_volume(d: int, exponent: float = 2.0) -> float:
 def log_kernel_volume(name: str, d: int, exponent: float = 2.0) -> float:
     r"""Logarithm of the integral of the kernel over d dimensions, :math:`d V_d \int_0^\infty r^{d-1} K(r) dr`, for a
     Minkowski distance r."""
+    from scipy.integrate import quad
+
     ball = log_ball_volume(d, exponent)
     if name == "gaussian":
         return ball + float(np.log(d) + (0.5 * d - 1) * np.log(2) + gammaln(0.5 * d))

@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.integrate import quad
 
 from margin.foundations.neighbors import NeighborIndex
 from margin.neighbors.density.kernel_shapes import kernel_radii, log_kernel, log_kernel_volume
@@ -113,6 +112,8 @@ class Globe(Space):
     """Latitude and longitude in radians; distances are angles between directions."""
 
     def log_volume(self, kernel: str, d: int, bandwidth: float) -> float:
+        from scipy.integrate import quad
+
         end = min(np.pi, bandwidth * (TAIL if kernel in ("gaussian", "exponential") else 1.0))
         edges = np.linspace(0.0, end, PARTS + 1)
 

@@ -25,6 +25,7 @@ from margin.core.parameters import attribute, parameter
 from margin.foundations.probability.softmax import softmax_rows
 from margin.trees.boosting.adaboost_rounds import AdaBoost
 from margin.trees.boosting.tree_learners import all_own_trees, answers, votes
+from margin.trees.stored import CLASSES
 
 __all__ = ["AdaBoostClassifier", "AdaBoostRegressor", "training_error_bound", "weighted_median"]
 
@@ -74,7 +75,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     1.0
     """
 
-    classes_: np.ndarray = attribute("The classes, ascending.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes, ascending.")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Weighted votes for minus votes against: of the second class (n,), or of every class (n, classes)."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 
 from margin.core.domains import Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import SEED_BOUND, RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
@@ -25,6 +26,7 @@ from margin.trees.boosting.round_numbers import RoundNumbers
 from margin.trees.boosting.tree_learners import TreeLearners, all_own_trees
 from margin.trees.cart.training_data import ROWS
 from margin.trees.members import MemberSequence
+from margin.trees.stored import MEMBERS, members_have_the_same_columns
 
 __all__ = ["AdaBoost"]
 
@@ -109,12 +111,16 @@ class AdaBoost(MemberSequence, IterativeEstimator):
     )
     random_state: RandomLike = parameter(None, Seed(), "Seeds the learners, and the parts of a learner that is nested.")
 
-    estimators_: list[Any] = attribute("The fitted learners.")
-    estimator_weights_: np.ndarray = attribute("Weight of every learner.")
-    estimator_errors_: np.ndarray = attribute("Weighted error of every learner on the rows it was fitted to.")
-    n_iter_: int = attribute("Number of learners.")
+    estimators_: list[Any] = attribute(MEMBERS, "The fitted learners.")
+    estimator_weights_: np.ndarray = attribute(ArrayOf("n_members", kind="float64"), "Weight of every learner.")
+    estimator_errors_: np.ndarray = attribute(
+        ArrayOf("n_members", kind="float64", finite=False),
+        "Weighted error of every learner on the rows it was fitted to.",
+    )
+    n_iter_: int = attribute(Count(), "Number of learners.")
+    _stored_rules = (members_have_the_same_columns,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn all rounds."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 from margin.trees.boosting.losses import Loss, pseudo_residuals
@@ -73,6 +72,8 @@ def gradient_boosting(
 
 def line_search(loss: Loss, y: np.ndarray, F: np.ndarray, direction: np.ndarray) -> float:
     r"""The multiplier :math:`\gamma \ge 0` that lowers :math:`\sum_i L(y_i, F_i + \gamma d_i)` most, 0 if none does."""
+
+    from scipy.optimize import minimize_scalar
 
     def along(gamma: float) -> float:
         return float(loss.evaluate(y, F + gamma * direction)[0].sum())

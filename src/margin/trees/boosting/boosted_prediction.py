@@ -15,6 +15,7 @@ from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.parameters import attribute
 from margin.trees.boosting.boosted_trees import BoostedTrees
 from margin.trees.boosting.losses import AbsoluteLoss, Loss, QuantileLoss
+from margin.trees.stored import CLASSES
 
 __all__ = ["BoostedClassifier", "BoostedRegressor"]
 
@@ -48,7 +49,7 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
 class BoostedClassifier(ClassifierMixin, BoostedTrees):
     """Boosted trees whose loss is about classes."""
 
-    classes_: np.ndarray = attribute("The classes, ascending.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes, ascending.")
 
     _stratified = True
     _least_weighed_classes = 2

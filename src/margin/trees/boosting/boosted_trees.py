@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count
+from margin.core.new_rows import validate_new_rows
 from margin.core.parameters import attribute
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.core.streaming import RowBlock, Stream
+from margin.core.summaries import learn_columns
 from margin.core.targets import numeric_target
 from margin.data.splits import hold_out
 from margin.trees.binning import SUBSAMPLE, Bins, apply_bins, find_bins
@@ -32,6 +38,8 @@ from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import encode_strings, find_string_categories
 from margin.trees.columns import categorical_flags
 from margin.trees.restored_trees import check_bins
+from margin.trees.stored import BINS, BOOSTED_TREES, CATEGORY_NAMES, CURVE, NODES_AND_SETS, outputs_divide_trees
+from margin.trees.streamed_rows import StreamedRows
 
 __all__ = ["BoostedTrees"]
 
@@ -45,18 +53,29 @@ def within_range(X: np.ndarray) -> np.ndarray:
     return np.clip(X, np.finfo(float).min, np.finfo(float).max) if np.isinf(X).any() else X
 
 
+def _numbers_of(model: BoostedTrees, block: RowBlock) -> np.ndarray:
+    """The rows of a block as numbers."""
+    return within_range(dense_rows(type(model).__name__, validate_data(model, block.X, **model._row_rules)))
+
+
 class BoostedTrees(IterativeEstimator):
     """From a checked table to trees, and from trees to raw predictions."""
 
-    trees_: dict[str, np.ndarray] = attribute("All trees in flat arrays; :meth:`tree` gives one.")
-    start_: np.ndarray = attribute("Raw prediction before the first round, one per output.")
-    bins_: dict[str, np.ndarray] = attribute("Edges of the bins, or categories, of every column.")
-    category_names_: dict[int, list[Any]] = attribute("Categories of the columns that held strings, by column.")
-    train_score_: np.ndarray = attribute("How well the training rows are fitted after every round.")
-    n_iter_: int = attribute("Rounds done.")
-    seed_: int = attribute("Seed of everything that the fit drew; 0 if it drew nothing.")
+    trees_: dict[str, np.ndarray] = attribute(BOOSTED_TREES, "All trees in flat arrays; :meth:`tree` gives one.")
+    start_: np.ndarray = attribute(
+        ArrayOf("n_outputs", kind="float64"), "Raw prediction before the first round, one per output."
+    )
+    bins_: dict[str, np.ndarray] = attribute(BINS, "Edges of the bins, or categories, of every column.")
+    category_names_: dict[int, list[Any]] = attribute(
+        CATEGORY_NAMES, "Categories of the columns that held strings, by column."
+    )
+    train_score_: np.ndarray = attribute(CURVE, "How well the training rows are fitted after every round.")
+    n_iter_: int = attribute(Count(), "Rounds done.")
+    seed_: int = attribute(Count(), "Seed of everything that the fit drew; 0 if it drew nothing.")
+    _stored_rules = (outputs_divide_trees,)
+    _may_be_empty = NODES_AND_SETS
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow all rounds; with ``warm_start`` only those that a fitted model does not have yet."""
         self._check_parameters()
         state = self._fitted_state() if self.warm_start and hasattr(self, "trees_") else None
@@ -100,10 +119,7 @@ class BoostedTrees(IterativeEstimator):
         bins = self._bins(X, weight, held, categorical, seed) if state is None else Bins(**state["bins"])
         start = self._fit_start(loss, X, y, weight, ~held, seed)
         data = BoostingData.of(bins, X, y, weight, start, held)
-        self._loop = loop = BoostingRounds(data, loss, self._settings(data, categorical, seed))
-        if state is not None:
-            loop.restore(state)
-        self._learn(loop)
+        loop = self._begin(BoostingRounds(data, loss, self._settings(data, categorical, seed)), state)
         if watching is None or validation is None:
             score = self._scorer(table, labels, np.flatnonzero(weighing), held, seed)
         else:
@@ -116,6 +132,48 @@ class BoostedTrees(IterativeEstimator):
                 loop.scores.append(score())
                 self._learn_scores(loop)
             yield record
+
+    def _begin(self, loop: BoostingRounds, state: dict[str, Any] | None) -> BoostingRounds:
+        self._loop = loop
+        if state is not None:
+            loop.restore(state)
+        self._learn(loop)
+        return loop
+
+    def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """The same trees as from the rows in memory, of which one byte per value is kept; columns hold numbers."""
+        self._check_parameters()
+        owner = type(self).__name__
+        if not self._takes_streams():
+            raise ValueError(f"{owner}: init, scoring and warm_start of this kind need all rows and take no stream.")
+        learn_columns(self, stream)
+        rows = StreamedRows(stream, partial(_numbers_of, clone(self)))
+        loss, y, weight = self._targets(numeric_target(self, rows.y) if self._y_rules else rows.y, np.ones(len(rows.y)))
+        names = getattr(self, "feature_names_in_", None)
+        categorical = categorical_flags(owner, getattr(self, "categorical_features", None), rows.width, names)
+        if not np.all(weight == 1.0):
+            raise ValueError(f"{owner}: class_weight needs all rows at once and takes no stream.")
+        self.category_names_ = {}
+        seed = self._seed(len(y)) if state is None else int(state["seed"])
+        held = self._held_back(y, np.random.default_rng([seed, 1]))
+        if state is None:
+            learned, rng = np.flatnonzero(~held), np.random.default_rng([seed, 2])
+            bins = rows.find_bins(learned, self._max_bins(), categorical, rng)
+        else:
+            check_bins(state["bins"], rows.width)
+            bins = Bins(**state["bins"])
+        codes = rows.codes(bins)
+        start = self._fit_start(loss, codes, y, weight, ~held, seed)
+        data = BoostingData.of_codes(bins, codes, y, weight, start, held)
+        loop = self._begin(BoostingRounds(data, loss, self._settings(data, categorical, seed)), state)
+        for record in loop.iterations():
+            self._learn(loop)
+            yield record
+
+    def _takes_streams(self) -> bool:
+        """Whether nothing is asked for that needs the rows themselves."""
+        plain_start = getattr(self, "init", None) is None or isinstance(getattr(self, "init", None), str)
+        return plain_start and not self.warm_start and getattr(self, "scoring", "loss") == "loss"
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -168,7 +226,7 @@ class BoostedTrees(IterativeEstimator):
 
     def _coded_rows(self, X: Any) -> np.ndarray:
         X = encode_strings(X, self.category_names_)
-        return within_range(dense_rows(type(self).__name__, validate_data(self, X, reset=False, **self._row_rules)))
+        return within_range(dense_rows(type(self).__name__, validate_new_rows(self, X, **self._row_rules)))
 
     def _start(self, X: np.ndarray) -> np.ndarray:
         """Raw predictions (outputs, n) before the first round."""

@@ -69,13 +69,20 @@ class BoostingData:
         cls, bins: Bins, X: np.ndarray, y: np.ndarray, weight: np.ndarray, start: np.ndarray, held: np.ndarray
     ) -> BoostingData:
         """Rows marked in ``held`` are held back."""
+        return cls.of_codes(bins, apply_bins(X, bins), y, weight, start, held)
+
+    @classmethod
+    def of_codes(
+        cls, bins: Bins, codes: np.ndarray, y: np.ndarray, weight: np.ndarray, start: np.ndarray, held: np.ndarray
+    ) -> BoostingData:
+        """The same of rows whose codes are known."""
         learned: Any = ~held if held.any() else slice(None)
-        codes, bundles = apply_bins(X[learned], bins), None
-        if codes.size >= SHARING_CELLS:
-            codes, bundles = bundled(codes, bins.n_bins, bins.categorical)
+        stored, bundles = codes[learned], None
+        if stored.size >= SHARING_CELLS:
+            stored, bundles = bundled(stored, bins.n_bins, bins.categorical)
         return cls(
-            *(bins, codes, bundles, y[learned], weight[learned], np.ascontiguousarray(start[:, learned])),
-            *(apply_bins(X[held], bins), y[held], weight[held], np.ascontiguousarray(start[:, held])),
+            *(bins, stored, bundles, y[learned], weight[learned], np.ascontiguousarray(start[:, learned])),
+            *(codes[held], y[held], weight[held], np.ascontiguousarray(start[:, held])),
         )
 
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from math import ceil
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Nested, Number, Optional
+from margin.core.estimator import RUNNING
+from margin.core.invariants import Count, ModelWith, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import seed_estimator
 from margin.trees.boosting import losses
@@ -28,6 +30,7 @@ from margin.trees.boosting.losses import Loss
 from margin.trees.cart.decision_tree import DecisionTreeRegressor
 from margin.trees.columns import feature_count
 from margin.trees.members import MemberSequence
+from margin.trees.stored import CURVE, SCORE
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
@@ -38,16 +41,19 @@ SMALLEST_PROBABILITY = 1e-7  # of init's predictions: the log-odds of zero are i
 class _GradientBoosting(GradientBoostingParameters, MemberSequence, BoostedTrees):
     """How the parameters of boosting on gradients act."""
 
-    train_score_: np.ndarray = attribute("Loss of the rows that a round learned from, after it, (rounds,).")
+    train_score_: np.ndarray = attribute(CURVE, "Loss of the rows that a round learned from, after it, (rounds,).")
     oob_improvement_: np.ndarray = attribute(
-        "What every round took off the loss of the rows it did not draw, (rounds,); only with subsample < 1."
+        CURVE, "What every round took off the loss of the rows it did not draw, (rounds,); only with subsample < 1."
     )
-    oob_scores_: np.ndarray = attribute("Loss of the rows that a round did not draw; only with subsample < 1.")
-    oob_score_: float = attribute("The last of oob_scores_.")
-    init_: Any = attribute("The fitted estimator that the first round starts from, if init is one.")
-    max_features_: int = attribute("Columns drawn for every split.")
+    oob_scores_: np.ndarray = attribute(CURVE, "Loss of the rows that a round did not draw; only with subsample < 1.")
+    oob_score_: float = attribute(SCORE, "The last of oob_scores_.")
+    init_: Any = attribute(
+        sometimes(ModelWith(["predict"], columns="n_features")),
+        "The fitted estimator that the first round starts from, if init is one.",
+    )
+    max_features_: int = attribute(sometimes(Count(low=1)), "Columns drawn for every split.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, monitor: Callable[..., Any] | None = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, monitor: Callable[..., Any] | None = None) -> Self:
         """Grow all rounds; with ``warm_start`` only those that a fitted model does not have yet.
 
         ``monitor`` is called after every round with its number from 0, the model and the values of the round's record;
@@ -60,7 +66,8 @@ class _GradientBoosting(GradientBoostingParameters, MemberSequence, BoostedTrees
         for record in self._watched(self.iterate(X, y, sample_weight, state=state), X, y):
             if monitor(record.iteration - 1, self, record.values):
                 break
-        self.__dict__.pop("_loop", None)
+        for name in RUNNING:
+            self.__dict__.pop(name, None)
         return self
 
     @property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from margin.core.class_weights import ClassWeight
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
+from margin.core.invariants import ArrayOf, TrueOrFalse, optional, sometimes
 from margin.core.parameters import VERBOSE, Declared, attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
@@ -29,6 +30,7 @@ from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.validation_rows import given_rows
 from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import CATEGORICAL
+from margin.trees.stored import CURVE
 
 __all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
 
@@ -99,13 +101,18 @@ class HistogramParameters(Declared):
 class _HistGradientBoosting(HistogramParameters, BoostedTrees):
     """How the parameters of boosting on histograms act."""
 
-    train_score_: np.ndarray = attribute("Minus the loss of the training rows, before the first round and after each.")
-    validation_score_: np.ndarray = attribute(
-        "Minus the loss, or the score, of the rows that early stopping watches, before the first round and after each; "
-        "empty if none are watched."
+    train_score_: np.ndarray = attribute(
+        CURVE, "Minus the loss of the training rows, before the first round and after each."
     )
-    do_early_stopping_: bool = attribute("Whether the fit could end early.")
-    is_categorical_: np.ndarray | None = attribute("Which columns are categorical, (p,); None if none is.")
+    validation_score_: np.ndarray = attribute(
+        CURVE,
+        "Minus the loss, or the score, of the rows that early stopping watches, before the first round and after each; "
+        "empty if none are watched.",
+    )
+    do_early_stopping_: bool = attribute(sometimes(TrueOrFalse()), "Whether the fit could end early.")
+    is_categorical_: np.ndarray | None = attribute(
+        sometimes(optional(ArrayOf("n_features", kind="b"))), "Which columns are categorical, (p,); None if none is."
+    )
 
     _row_rules = {**ROWS, "ensure_all_finite": False}  # infinite entries are the largest and smallest of a column
 
@@ -118,7 +125,7 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Grow all rounds; rows ``X_val`` with ``y_val`` decide when to stop, in place of a fraction held back."""
         self._check_parameters()
         state = self._fitted_state() if self.warm_start and hasattr(self, "trees_") else None

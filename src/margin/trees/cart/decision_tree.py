@@ -11,19 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-import sklearn.tree as scikit_learn
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from margin.core.domains import Choice
 from margin.core.estimator import Estimator
+from margin.core.invariants import Count
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import seed_from
+from margin.core.relations import counts_as
 from margin.core.sparse_input import allow_sparse
 from margin.trees.cart import explaining, structure, walking
 from margin.trees.cart.growing import grow_tree
@@ -41,6 +42,15 @@ from margin.trees.cart.several_targets import (
 from margin.trees.cart.training_data import encoded_rows, training_data
 from margin.trees.cart.tree_view import TreeView
 from margin.trees.category_encoding import Categories, encode_numbers, string_categories
+from margin.trees.stored import (
+    CATEGORIES,
+    CLASS_TREE,
+    SETS,
+    TARGET_CLASSES,
+    TARGET_TREE,
+    categories_are_coded,
+    fractions_belong_to_classes,
+)
 
 __all__ = ["CLASS_CRITERION", "NUMBER_CRITERION", "NUMBER_SENTENCE", "DecisionTreeClassifier", "DecisionTreeRegressor"]
 
@@ -61,18 +71,20 @@ class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
     )
 
     categories_: Categories = attribute(
-        "Of every categorical column its categories in the order of their codes: strings, or ascending numbers."
+        CATEGORIES,
+        "Of every categorical column its categories in the order of their codes: strings, or ascending numbers.",
     )
-    max_features_: int = attribute("Number of columns looked at per split.")
+    max_features_: int = attribute(Count(low=1), "Number of columns looked at per split.")
+    _may_be_empty = SETS
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, and prune it if ``ccp_alpha`` asks for it."""
         self._check_parameters()
         data = training_data(self, X, y, sample_weight, classify=isinstance(self, ClassifierMixin))
         seed = seed_from(self.random_state)
         rules = growth_rules(self, data, random=self.splitter == "random")
         tree = grow_tree(data.codes(self.max_bins, seed), data.target, data.weight, rules, seed)
-        self._tree: Mapping[str, np.ndarray] = prune_by_cost(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
+        self._tree = prune_by_cost(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
         self.categories_, self.max_features_ = data.categories, rules.max_features
         if data.classes is not None:
             self.classes_ = data.classes
@@ -126,7 +138,7 @@ class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
         grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
         return Bunch(**cost_complexity_path(grown._tree))
 
-    def prune(self, X: Any, y: Any, method: str = "reduced-error") -> Any:
+    def prune(self, X: Any, y: Any, method: str = "reduced-error") -> Self:
         """Cut the fitted tree back on rows held back from its training.
 
         "reduced-error" cuts every subtree that does not err less than its root alone; "cost-complexity" takes the
@@ -209,7 +221,9 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
     criterion: str = parameter("gini", CLASS_CRITERION, "Impurity of a node; 'log_loss' is the same as 'entropy'.")
     class_weight: Any = parameter(None, ClassWeights(), CLASS_WEIGHT_SENTENCE)
 
-    classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
+    classes_: TargetClasses = attribute(TARGET_CLASSES, "The classes, ascending; of several targets a list of them.")
+    _tree: Mapping[str, np.ndarray] = attribute(CLASS_TREE, "The tree as flat arrays.")
+    _stored_rules = (categories_are_coded, fractions_belong_to_classes)
 
     @property
     def n_classes_(self) -> int | np.ndarray:
@@ -264,6 +278,9 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
     _: KW_ONLY
     criterion: str = parameter("squared_error", NUMBER_CRITERION, NUMBER_SENTENCE)
 
+    _tree: Mapping[str, np.ndarray] = attribute(TARGET_TREE, "The tree as flat arrays.")
+    _stored_rules = (categories_are_coded,)
+
     def _compute_partial_dependence_recursion(self, grid: np.ndarray, target_features: np.ndarray) -> np.ndarray:
         """What scikit-learn's ``partial_dependence`` asks of a tree: other columns weighted as in training."""
         from margin.trees.shap import conditional_expectation
@@ -288,5 +305,5 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
 
 
 # scikit-learn's plot_tree and export_text accept only what is an instance of its own trees; they read ``tree_``.
-scikit_learn.DecisionTreeClassifier.register(DecisionTreeClassifier)
-scikit_learn.DecisionTreeRegressor.register(DecisionTreeRegressor)
+counts_as(DecisionTreeClassifier, "sklearn.tree", "DecisionTreeClassifier")
+counts_as(DecisionTreeRegressor, "sklearn.tree", "DecisionTreeRegressor")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from margin.core.classes import check_classes
+from margin.core.new_rows import validate_new_rows
 from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.refusals import SparseTarget
 from margin.core.sparse_input import dense_rows
@@ -37,7 +38,7 @@ ROWS: dict[str, Any] = {
     "accept_sparse": "csr",
 }
 
-__all__ = ["TrainingData", "encoded_rows", "training_data"]
+__all__ = ["TrainingData", "coded_target", "encoded_rows", "monotone_columns", "training_data"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,25 @@ def training_data(
     X, y = validate_data(model, X, y, reset=reset, y_numeric=not classify, multi_output=True, **ROWS)
     X = dense_rows(owner, X)
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    classes = None
+    classes, y, weight = coded_target(model, y, weight, classify=classify)
+    if categorical is None:
+        categorical = categorical_flags(owner, given, X.shape[1], getattr(model, "feature_names_in_", None))
+    monotone = monotone_columns(model, categorical, y, classes)
+    kept = weight > 0
+    if not kept.any():
+        raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
+    if not kept.all():
+        X, y, weight = X[kept], y[kept], weight[kept]
+    names = getattr(model, "feature_names_in_", None)
+    categories = find_categories(owner, X, categorical, strings, names)
+    return TrainingData(encode_numbers(X, categories), y, weight, kept, classes, categories, categorical, monotone)
+
+
+def coded_target(
+    model: Any, y: Any, weight: np.ndarray, *, classify: bool
+) -> tuple[TargetClasses | None, np.ndarray, np.ndarray]:
+    """The classes, class numbers or responses, and the weights of rows, those of their classes included."""
+    owner, classes = type(model).__name__, None
     y = _targets(owner, y)
     if classify:
         check_classes(y)
@@ -89,21 +108,20 @@ def training_data(
         require_squares(owner, "y", y, room=TARGET_ROOM)
     if model.criterion == "poisson" and (y.min() < 0 or y.sum() <= 0):
         raise ValueError(f"{owner}: criterion 'poisson' needs y at least 0 and not all 0; got a least of {y.min():g}.")
-    if categorical is None:
-        categorical = categorical_flags(owner, given, X.shape[1], getattr(model, "feature_names_in_", None))
+    return classes, y, weight
+
+
+def monotone_columns(
+    model: Any, categorical: np.ndarray, y: np.ndarray, classes: TargetClasses | None
+) -> np.ndarray | None:
+    """The sign of every column, where ``monotonic_cst`` asks for some."""
+    owner = type(model).__name__
     monotone = monotone_signs(owner, model.monotonic_cst, categorical)
     if monotone is not None and y.ndim == 2:
         raise ValueError(f"{owner}: monotonic_cst needs one target; got {y.shape[1]}.")
     if monotone is not None and classes is not None and len(classes) > 2:
         raise ValueError(f"{owner}: monotonic_cst needs at most two classes; got {len(classes)}.")
-    kept = weight > 0
-    if not kept.any():
-        raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
-    if not kept.all():
-        X, y, weight = X[kept], y[kept], weight[kept]
-    names = getattr(model, "feature_names_in_", None)
-    categories = find_categories(owner, X, categorical, strings, names)
-    return TrainingData(encode_numbers(X, categories), y, weight, kept, classes, categories, categorical, monotone)
+    return monotone
 
 
 def _class_weight(model: Any) -> Any:
@@ -127,5 +145,5 @@ def encoded_rows(model: Any, X: Any) -> np.ndarray:
     """Rows to be predicted, checked, with categories as codes."""
     check_is_fitted(model)
     X = encode_strings(X, model.categories_)
-    X = dense_rows(type(model).__name__, validate_data(model, X, reset=False, **ROWS))
+    X = dense_rows(type(model).__name__, validate_new_rows(model, X, **ROWS))
     return encode_numbers(X, model.categories_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -13,6 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, ListOf
+from margin.core.new_rows import validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike
@@ -23,6 +25,7 @@ from margin.trees.forest.bagged_members import BaggingFit, draw_columns, draw_ro
 from margin.trees.forest.bagged_trees import table_of, trees_of_members
 from margin.trees.forest.out_of_bag import forget_out_of_bag
 from margin.trees.members import MemberSequence
+from margin.trees.stored import DRAWS, MEMBERS, SCORE, members_see_their_columns
 
 __all__ = ["MEMBER_ROWS", "Bagging"]
 
@@ -66,13 +69,17 @@ class Bagging(MemberSequence, IterativeEstimator):
     )
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    estimators_: list[Any] = attribute("The fitted members.")
-    estimators_features_: list[np.ndarray] = attribute("The columns of every member.")
-    oob_score_: float = attribute(
-        "Accuracy, or coefficient of determination, of the out-of-bag averages, if oob_score=True."
+    estimators_: list[Any] = attribute(MEMBERS, "The fitted members.")
+    estimators_features_: list[np.ndarray] = attribute(
+        ListOf(ArrayOf(None, kind="i", low=0, below="n_features"), "n_members"), "The columns of every member."
     )
+    oob_score_: float = attribute(
+        SCORE, "Accuracy, or coefficient of determination, of the out-of-bag averages, if oob_score=True."
+    )
+    _sampling: dict[str, Any] = attribute(DRAWS, "How rows and columns of every member were drawn.")
+    _stored_rules = (members_see_their_columns,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit all members."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -129,7 +136,7 @@ class Bagging(MemberSequence, IterativeEstimator):
 
     def _learn(self, loop: BaggingFit, classes: np.ndarray | None) -> None:
         self.estimators_, self.estimators_features_ = loop.members[:], loop.columns[:]
-        self._sampling: dict[str, Any] = {
+        self._sampling = {
             "seed": loop.seed,
             "rows": loop.X.shape[0],
             "drawn": loop.rows_drawn,
@@ -171,7 +178,7 @@ class Bagging(MemberSequence, IterativeEstimator):
 
     def _average(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **MEMBER_ROWS)
+        X = validate_new_rows(self, X, **MEMBER_ROWS)
         outputs = len(self.classes_) if isinstance(self, ClassifierMixin) else 0
         trees = trees_of_members(self.estimators_, self.estimators_features_, outputs)
         if trees is not None:

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from margin.core.new_rows import validate_new_rows
 from margin.core.parameters import attribute
 from margin.trees.forest.bagged_ensemble import MEMBER_ROWS, Bagging
 from margin.trees.forest.bagged_members import member_of
+from margin.trees.stored import CLASSES, LEFT_OUT
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
@@ -35,10 +37,11 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     True
     """
 
-    classes_: np.ndarray = attribute("The classes, ascending.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes, ascending.")
     oob_decision_function_: np.ndarray = attribute(
+        LEFT_OUT,
         "Class probabilities of every training row by the members that left it out, (n, classes), if oob_score=True; "
-        "NaN where all drew it."
+        "NaN where all drew it.",
     )
 
     @property
@@ -60,7 +63,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     def decision_function(self, X: Any) -> np.ndarray:
         """The average of the members' decision functions, (n,) or (n, classes)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **MEMBER_ROWS)
+        X = validate_new_rows(self, X, **MEMBER_ROWS)
         if any(len(member.classes_) < len(self.classes_) for member in self.estimators_):
             raise ValueError(
                 f"{type(self).__name__}: decision_function needs members that know all classes; the samples of some "
@@ -89,8 +92,9 @@ class BaggingRegressor(RegressorMixin, Bagging):
     """
 
     oob_prediction_: np.ndarray = attribute(
+        LEFT_OUT,
         "Prediction for every training row by the members that left it out, (n,) or (n, targets), if oob_score=True; "
-        "NaN where all drew it."
+        "NaN where all drew it.",
     )
 
     def predict(self, X: Any) -> np.ndarray:

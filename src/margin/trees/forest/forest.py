@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,11 +21,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import Count
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse
+from margin.core.streaming import Stream
+from margin.core.summaries import learn_columns
 from margin.trees.cart import walking
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.growth_limits import GrowthLimits
@@ -33,9 +36,11 @@ from margin.trees.cart.impurity_importance import mean_importance
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
 from margin.trees.category_encoding import Categories, string_categories
-from margin.trees.forest.growing import ForestGrowth, drawn_rows
+from margin.trees.forest.growing import FOREST_EXACT_ROWS, ForestGrowth, drawn_rows
 from margin.trees.forest.out_of_bag import forget_out_of_bag
+from margin.trees.forest.streamed_data import rows_of_stream, streamed_data
 from margin.trees.members import MemberSequence
+from margin.trees.stored import CATEGORIES, SAMPLING, SCORE, SETS
 
 __all__ = ["Forest"]
 
@@ -68,17 +73,19 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
     warm_start: bool = parameter(False, Flag(), "Whether a further fit keeps the trees there are and adds new ones.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    trees_: list[Mapping[str, np.ndarray]] = attribute(
-        "The trees, each a dict of arrays as in :mod:`margin.trees.cart.structure`."
-    )
     categories_: Categories = attribute(
-        "Of every categorical column its categories in the order of their codes: strings, or ascending numbers."
+        CATEGORIES,
+        "Of every categorical column its categories in the order of their codes: strings, or ascending numbers.",
     )
     oob_score_: float = attribute(
-        "Accuracy, coefficient of determination, or the metric oob_score, of the out-of-bag averages, if it is wanted."
+        SCORE,
+        "Accuracy, coefficient of determination, or the metric oob_score, of the out-of-bag averages, if it is wanted.",
     )
+    _seed: int = attribute(Count(), "Seed of everything that the forest drew.")
+    _sampling: dict[str, Any] | None = attribute(SAMPLING, "How the rows of every tree were drawn.")
+    _may_be_empty = SETS
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow all trees."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -95,6 +102,26 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
                 "when warm_start=True."
             )
         data = training_data(self, X, y, sample_weight, classify=isinstance(self, ClassifierMixin), reset=not go_on)
+        yield from self._grow(data, state, go_on)
+
+    def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """The same trees as from the rows in memory, of which two bytes per value are kept; columns hold numbers."""
+        self._check_parameters()
+        owner = type(self).__name__
+        self._check_samples(owner)
+        if self.oob_score or self.warm_start or self.max_bins is None:
+            raise ValueError(
+                f"{owner}: oob_score=True, warm_start=True and max_bins=None need all rows at once and take no stream."
+            )
+        learn_columns(self, stream)
+        rows = rows_of_stream(self, stream)
+        if len(rows.y) <= FOREST_EXACT_ROWS:  # of which every threshold is looked at
+            yield from self.iterate(stream.sample(len(rows.y)).X, rows.y, state=state)
+        else:
+            yield from self._grow(streamed_data(self, rows, classify=isinstance(self, ClassifierMixin)), state, False)
+
+    def _grow(self, data: TrainingData, state: dict[str, Any] | None, go_on: bool) -> Iterator[Record]:
+        owner = type(self).__name__
         if state is not None:
             seed = int(state["seed"])
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.invariants import ListOf
 from margin.core.parameters import attribute, default, parameter
 from margin.trees.cart import walking
 from margin.trees.cart.decision_tree import CLASS_CRITERION
@@ -23,6 +25,7 @@ from margin.trees.cart.several_targets import (
 )
 from margin.trees.cart.training_data import encoded_rows
 from margin.trees.forest.forest import Forest
+from margin.trees.stored import CLASS_TREE, LEFT_OUT, TARGET_CLASSES, categories_are_coded, fractions_belong_to_classes
 
 __all__ = ["ForestClassifier"]
 
@@ -39,11 +42,17 @@ class ForestClassifier(ClassifierMixin, Forest):
         f"{CLASS_WEIGHT_SENTENCE} 'balanced_subsample' balances the classes in the sample of every tree.",
     )
 
-    classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
-    oob_decision_function_: np.ndarray = attribute(
-        "Class probabilities of every training row by the trees that left it out, (n, classes) or (n, classes, "
-        "targets), if oob_score=True; NaN where all drew it."
+    trees_: list[Mapping[str, np.ndarray]] = attribute(
+        ListOf(CLASS_TREE, own=("n_nodes", "n_sets")),
+        "The trees, each a dict of arrays as in :mod:`margin.trees.cart.structure`.",
     )
+    classes_: TargetClasses = attribute(TARGET_CLASSES, "The classes, ascending; of several targets a list of them.")
+    oob_decision_function_: np.ndarray = attribute(
+        LEFT_OUT,
+        "Class probabilities of every training row by the trees that left it out, (n, classes) or (n, classes, "
+        "targets), if oob_score=True; NaN where all drew it.",
+    )
+    _stored_rules = (categories_are_coded, fractions_belong_to_classes)
 
     @property
     def n_classes_(self) -> int | np.ndarray:

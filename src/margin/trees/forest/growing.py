@@ -19,7 +19,7 @@ from margin.trees.forest.bootstrap import sample_counts, tree_keys
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
 from margin.trees.restored_trees import check_forest_trees
 
-__all__ = ["ForestGrowth", "Sampling", "drawn_rows", "sample_count"]
+__all__ = ["FOREST_EXACT_ROWS", "ForestGrowth", "Sampling", "drawn_rows", "sample_count"]
 
 # What the samples of a forest are drawn from: "rows" of positive weight, "drawn" of them (0: each tree has all),
 # "weightless", the rows beside them, and "stream", how: by hashing, or, as files of older versions say by leaving it
@@ -76,9 +76,9 @@ class ForestGrowth:
             return grow_trees(codes, data.target, weights, rules, states), counts
 
         for grown, counts in map_in_order(make, 0, -(-len(numbers) // batch), threads):
-            yield from self._added(grown, counts)
+            yield from self._take(grown, counts)
 
-    def _added(self, grown: GrownTrees, counts: np.ndarray) -> Iterator[Record]:
+    def _take(self, grown: GrownTrees, counts: np.ndarray) -> Iterator[Record]:
         """Take the trees of a batch one by one."""
         model = self.model
         for grown_tree, depth, leaves, drawn in zip(grown.trees, grown.depths(), grown.leaves(), counts):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import r2_score
 
 from margin.core.notices import warn_user
 from margin.core.restoring import restored
@@ -59,6 +58,8 @@ class OutOfBag:
 
     def score(self) -> float:
         """Accuracy (of all targets at once), or the coefficient of determination, its mean over several targets."""
+        from sklearn.metrics import r2_score
+
         if self.classify:
             return 1.0 - self.error()
         judged = self.votes > 0

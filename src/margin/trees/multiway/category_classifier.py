@@ -13,6 +13,7 @@ from margin.core.parameters import Declared, attribute
 from margin.trees.multiway.category_columns import Categories, columns_of, encode_columns
 from margin.trees.multiway.category_tree import Tree, class_fractions, depths
 from margin.trees.multiway.tree_text import TreeNames, tree_rules, tree_text
+from margin.trees.stored import CATEGORIES, CLASSES, MULTIWAY_TREE
 
 __all__ = ["CategoryTreeClassifier"]
 
@@ -20,9 +21,9 @@ __all__ = ["CategoryTreeClassifier"]
 class CategoryTreeClassifier(ClassifierMixin, Declared):
     """A classifier whose fitted tree is ``tree_``: a base for the two learners, not a model by itself."""
 
-    tree_: Tree = attribute("The tree as flat arrays, see :mod:`margin.trees.multiway.category_tree`.")
-    classes_: np.ndarray = attribute("The classes, ascending.")
-    categories_: dict[int, Categories] = attribute("The categories of every categorical column, by column.")
+    tree_: Tree = attribute(MULTIWAY_TREE, "The tree as flat arrays, see :mod:`margin.trees.multiway.category_tree`.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes, ascending.")
+    categories_: dict[int, Categories] = attribute(CATEGORIES, "The categories of every categorical column, by column.")
 
     takes_missing: ClassVar[bool]
 

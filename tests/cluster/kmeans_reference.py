@@ -1,4 +1,4 @@
-r"""The inner loops of k-means in NumPy: the definition, and the fast choice for small tables.
+r"""The inner loops of k-means and k-means++ in NumPy: the definition.
 
 Rows are compared in coordinates relative to ``offset`` (the mean of the data), because
 :math:`\lVert x-c \rVert^2 = \lVert x \rVert^2 - 2 x^\top c + \lVert c \rVert^2` loses digits far from the origin. The
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["add_changes", "cluster_sums", "half_gaps", "move_centers", "reassign", "to_means"]
+from margin.cluster.plusplus import _draw
+
+__all__ = ["add_changes", "cluster_sums", "far_rows", "half_gaps", "move_centers", "reassign", "to_means"]
 
 BLOCK = 4096  # rows whose distances to all centers are held at once
 
@@ -26,14 +28,7 @@ def reassign(
     lower: np.ndarray,
     came_from: np.ndarray,
 ) -> tuple[float, int]:
-    r"""Give every row to its nearest center; rows whose bounds prove that nothing changed are skipped (Hamerly).
-
-    ``upper`` bounds the distance to the own center, ``lower`` the distance to any other. Centers that ``moved`` widen
-    both, and a row stays if :math:`u \le \max(l, h_a)`, where ``half_gap`` :math:`h_a` is half the distance from its
-    center to the nearest other one. ``labels`` of -1 are rows seen for the first time. Changes ``labels``, ``upper``,
-    ``lower`` and ``came_from`` (the label left, or -1) in place; returns by how much the inertia fell and how many rows
-    changed.
-    """
+    """Give every row to its nearest center; see :func:`margin.cluster.compiled_loops.reassign`."""
     norms = _row_squares(centers)
     drop = np.full(len(centers), moved.max())  # how much nearer another center may have come
     top = int(moved.argmax())
@@ -158,3 +153,32 @@ def half_gaps(centers: np.ndarray) -> np.ndarray:
     gaps -= (centers.shape[1] + 4) * np.finfo(float).eps * (squares[:, None] + squares)
     np.fill_diagonal(gaps, np.inf)
     return 0.5 * np.sqrt(np.maximum(gaps.min(axis=1), 0.0))
+
+
+def far_rows(
+    X: np.ndarray, weights: np.ndarray, offset: np.ndarray, order: np.ndarray, first: int, uniform: np.ndarray
+) -> np.ndarray:
+    """``order[first]``, then for every row of ``uniform`` the best of as many candidates as it has numbers in [0, 1).
+
+    Rows are looked through in the given order, and measured from ``offset``.
+    """
+    x, weights = X[order] - offset, weights[order]
+    squares, ones = np.einsum("ij,ij->i", x, x)[:, None], np.ones((len(x), 1))
+    # |x - y|^2 as one product: (x, |x|^2, 1)'(-2 y, 1, |y|^2).
+    left, right = np.hstack([x, squares, ones]), np.hstack([-2.0 * x, ones, squares]).T
+    chosen, candidates = [first], np.array([first])
+    nearest = _squared_distances(left, right, candidates)[0]
+    for numbers in uniform:
+        candidates = _draw(weights * nearest, numbers)
+        distances = _squared_distances(left, right, candidates)  # (trials, n)
+        np.minimum(nearest, distances, out=distances)
+        best = int((distances @ weights).argmin())
+        chosen.append(int(candidates[best]))
+        nearest = distances[best]
+    return order[chosen]
+
+
+def _squared_distances(left: np.ndarray, right: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    squared = left[rows] @ right
+    squared[np.arange(len(rows)), rows] = 0.0
+    return np.maximum(squared, 0.0, out=squared)
