@@ -57,6 +57,24 @@ def workbook(rows, *, shared=(), sheets=("First",), date1904=False):
     return buffer.getvalue()
 
 
+def test_a_sheet_is_chosen_by_name_or_number(write):
+    from margin.service.sources import open_table
+
+    first, second = workbook(["<c><v>1</v></c>"]), workbook(["<c><v>7</v></c>", "<c><v>8</v></c>"])
+    both = io.BytesIO(workbook(["<c><v>1</v></c>"], sheets=("A", "year 2024")))
+    with zipfile.ZipFile(both, "a") as archive:
+        archive.writestr("xl/worksheets/s2.xml", zipfile.ZipFile(io.BytesIO(second)).read("xl/worksheets/s1.xml"))
+    path = write(both.getvalue(), "b.xlsx")
+    for sheet in ("year 2024", 2, "2"):
+        assert read(path, sheet=sheet)["column_1"].tolist() == [7.0, 8.0]
+    assert open_table(f"{path}:sheet=year 2024")[0]["column_1"].tolist() == [7.0, 8.0]
+    with pytest.raises(ValueError, match="there is no sheet '3'; there are 'A', 'year 2024'"):
+        read(path, sheet=3)
+    with pytest.raises(ValueError, match=r"sheet acts on \.xlsx workbooks"):
+        read(write(b"a,b\n1,2\n", "t.csv"), sheet="A")
+    assert len(read(write(first, "one.xlsx"), sheet=1)) == 1
+
+
 def test_a_workbook(write):
     shared = ["<t>town</t>", "<t>Ulm</t>", "<r><t>Bo</t></r><r><t>nn</t></r>"]
     rows = [
@@ -77,7 +95,7 @@ def test_a_workbook(write):
     assert table["day"].tolist()[:2] == [np.datetime64(t, "us").tolist() for t in ("2023-05-14", "2023-05-14T18:00")]
     assert table["left"][0] == 7.5  # "days" in quotes is no date
     assert table.remarks == (
-        "The workbook has 2 sheets; the first, 'Data', was read.",
+        "The workbook has 2 sheets; the first, 'Data', was read (FILE:sheet=NAME names one).",
         "1 title line above the table was skipped.",
     )
     mac = read(write(workbook(rows, shared=shared, date1904=True), "mac.xlsx"))

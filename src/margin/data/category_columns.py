@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -12,12 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 from margin.core.domains import Choice, Integer
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
+from margin.core.streaming import RowBlock
+from margin.core.summaries import union_of
 from margin.data.judgement import MAX_CATEGORIES
 
 __all__ = ["OTHER", "CategoryColumns"]
 
 #: What the merged labels are called.
 OTHER = "(other)"
+
+
+class LabelCounts(NamedTuple):
+    """The labels of a column in alphabetical order, and how often each occurs."""
+
+    labels: np.ndarray
+    counts: np.ndarray
+
+    def merge(self, other: LabelCounts) -> LabelCounts:
+        labels, mine, theirs = union_of(self.labels, other.labels)
+        counts = np.zeros(len(labels), dtype=np.int64)
+        counts[mine] += self.counts
+        counts[theirs] += other.counts
+        return LabelCounts(labels, counts)
 
 
 class CategoryColumns(TransformerMixin, Estimator):
@@ -50,11 +66,23 @@ class CategoryColumns(TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> CategoryColumns:
         """Learn the labels of each column, and which are merged."""
         self._check_parameters()
-        columns = _columns(X)
-        self.n_features_in_ = len(columns)
+        counted = self.summarize(RowBlock(X))
+        self.n_features_in_ = len(counted)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
-        learned = [self._learn(column) for column in columns]
+        return self.solve(counted)
+
+    def summarize(self, block: RowBlock) -> list[LabelCounts]:
+        """The labels of each column of some rows, and how often each occurs."""
+        return [_counted(column) for column in _columns(block.X)]
+
+    def merge(self, first: list[LabelCounts], second: list[LabelCounts]) -> list[LabelCounts]:
+        """The labels of both."""
+        return [one.merge(other) for one, other in zip(first, second, strict=True)]
+
+    def solve(self, summary: list[LabelCounts]) -> CategoryColumns:
+        """Keep the commonest labels."""
+        learned = [self._commonest(counted) for counted in summary]
         self.labels_, self.merged_ = [labels for labels, _ in learned], np.array([merged for _, merged in learned])
         return self
 
@@ -86,15 +114,19 @@ class CategoryColumns(TransformerMixin, Estimator):
         ]
         return np.array(feature_names, dtype=object)
 
-    def _learn(self, column: np.ndarray) -> tuple[list[str], bool]:
-        import pandas as pd
-
-        codes, labels = pd.factorize(column, sort=True)
+    def _commonest(self, counted: LabelCounts) -> tuple[list[str], bool]:
+        labels, counts = counted
         if len(labels) <= self.max_categories:
             return [str(label) for label in labels], False
-        counts = np.bincount(codes, minlength=len(labels))
         commonest = np.sort(np.argsort(-counts, kind="stable")[: self.max_categories - 1])
         return [str(label) for label in labels[commonest]], True
+
+
+def _counted(column: np.ndarray) -> LabelCounts:
+    import pandas as pd
+
+    codes, labels = pd.factorize(column, sort=True)
+    return LabelCounts(np.asarray(labels, dtype=object), np.bincount(codes, minlength=len(labels)))
 
 
 def _codes(column: np.ndarray, labels: list[str], merged: bool) -> np.ndarray:

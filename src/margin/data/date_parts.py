@@ -3,7 +3,7 @@ r"""Dates as numbers that a model can use: calendar parts and the days since the
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute
+from margin.core.streaming import RowBlock
 
 __all__ = ["PARTS", "DateParts", "date_parts"]
 
@@ -39,6 +40,27 @@ def date_parts(dates: np.ndarray, first: np.datetime64) -> np.ndarray:
     return parts
 
 
+class DateExtent(NamedTuple):
+    """The earliest date of a column, and the least and greatest of its parts but the last."""
+
+    first: np.datetime64
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    def merge(self, other: DateExtent) -> DateExtent:
+        first = np.fmin(self.first, other.first)  # of a date and none, the date
+        return DateExtent(first, np.minimum(self.lowest, other.lowest), np.maximum(self.highest, other.highest))
+
+
+def _extent(present: np.ndarray) -> DateExtent:
+    if not len(present):
+        nowhere = np.full(len(PARTS) - 1, np.inf)
+        return DateExtent(np.datetime64("NaT", "us"), nowhere, -nowhere)
+    first = present.min()
+    parts = date_parts(present, first)[:, :-1]  # elapsed days are kept in any case
+    return DateExtent(first, parts.min(axis=0), parts.max(axis=0))
+
+
 class DateParts(TransformerMixin, Estimator):
     """Columns of dates as the parts that vary in training: year, month, day, weekday, hour, elapsed days.
 
@@ -61,21 +83,25 @@ class DateParts(TransformerMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> DateParts:
         """Learn the first date of each column, and which parts vary."""
-        dates = self._dates(X)
-        self.n_features_in_ = dates.shape[1]
+        extents = self.summarize(RowBlock(X))
+        self.n_features_in_ = len(extents)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
-        first, kept = [], []
-        for column in dates.T:
-            present = column[~np.isnat(column)]
-            start = present.min() if len(present) else np.datetime64(0, "us")
-            varies = (
-                np.ptp(date_parts(present, start), axis=0) > 0 if len(present) else np.zeros(len(PARTS), dtype=bool)
-            )
-            varies[-1] = True
-            first.append(start)
-            kept.append(varies)
-        self.first_, self.kept_ = np.array(first, dtype="datetime64[us]"), np.array(kept)
+        return self.solve(extents)
+
+    def summarize(self, block: RowBlock) -> list[DateExtent]:
+        """The first date of each column of some rows, and the range of each part."""
+        return [_extent(column[~np.isnat(column)]) for column in self._dates(block.X).T]
+
+    def merge(self, first: list[DateExtent], second: list[DateExtent]) -> list[DateExtent]:
+        """Those of both."""
+        return [one.merge(other) for one, other in zip(first, second, strict=True)]
+
+    def solve(self, summary: list[DateExtent]) -> DateParts:
+        """Keep the parts that vary, and the elapsed days."""
+        first = [np.datetime64(0, "us") if np.isnat(one.first) else one.first for one in summary]
+        self.first_ = np.array(first, dtype="datetime64[us]")
+        self.kept_ = np.array([np.append(one.highest > one.lowest, True) for one in summary])
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from margin.data.dialect import (
     MISSING,
@@ -23,7 +24,7 @@ from margin.data.inference import infer, is_integer_column
 from margin.data.preamble import without_preamble
 from margin.data.table import Table
 
-__all__ = ["read_delimited", "unique_names"]
+__all__ = ["DelimitedLayout", "delimited_layout", "read_delimited", "unique_names"]
 
 _SAMPLE_ROWS = 200
 
@@ -56,6 +57,32 @@ def read_delimited(data: bytes, suffix: str = "", header: bool | None = None) ->
         [remark for remark in (encoding_remark, preamble_remark, *remarks) if remark],
         {name: note for name, (_, _, note) in read.items()},
     )
+
+
+class DelimitedLayout(NamedTuple):
+    """How a delimited file is written; ``rewritten``: not as its bytes are (a preamble, other line ends, spaces)."""
+
+    names: list[str]
+    header: bool
+    dialect: Dialect
+    encoding: str
+    rewritten: bool
+
+
+def delimited_layout(head: bytes, suffix: str = "", header: bool | None = None) -> DelimitedLayout:
+    """The layout of a delimited text file that begins with ``head``, as :func:`read_delimited` would judge it.
+
+    >>> delimited_layout(b"a;b\\n1;2\\n").names
+    ['a', 'b']
+    """
+    decoded, remark = guess_encoding(head)
+    text = _with_plain_line_ends(decoded)
+    dialect = sniff(text, suffix)
+    stripped, _ = without_preamble(text, dialect)
+    names, header, _ = _header(_sample(stripped, dialect), header)
+    wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or "UTF-16" in remark
+    encoding = "utf-16" if wide else "utf-8" if not remark else "latin-1" if "Latin-1" in remark else "cp1252"
+    return DelimitedLayout(names, header, dialect, encoding, stripped is not decoded)
 
 
 def _with_plain_line_ends(text: str) -> str:

@@ -18,6 +18,7 @@ from margin.data.split_arguments import (
     check_parts,
     checked_rows,
     class_codes,
+    each_part_once,
     generator_of,
     moment_start,
     shuffled_by_class,
@@ -48,7 +49,7 @@ def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     check_parts("random_folds", k, n, "rows")
     fold = np.empty(n, dtype=np.intp)
     fold[generator_of("random_folds", seed).permutation(n)] = np.arange(n) % k
-    return _folds(fold, k)
+    return each_part_once(fold, k)
 
 
 def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
@@ -63,7 +64,7 @@ def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     seed : int or numpy.random.Generator
         Draws the rows.
     """
-    return _folds(stratified_fold_numbers(y, k, seed), k)
+    return each_part_once(stratified_fold_numbers(y, k, seed), k)
 
 
 def stratified_fold_numbers(y: Any, k: int = 5, seed: Seed = 0) -> np.ndarray:
@@ -106,7 +107,7 @@ def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
         smallest = int(np.argmin(sizes))
         fold_of_group[group] = smallest
         sizes[smallest] += counts[group]
-    return _folds(fold_of_group[codes], k)
+    return each_part_once(fold_of_group[codes], k)
 
 
 def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
@@ -136,7 +137,3 @@ def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
                 f"time_folds: {len(order)} rows with their equal times and gap {gap} do not give {k} folds."
             )
     return ((order[: start - gap], order[start:stop]) for start, stop in pairwise(cuts))
-
-
-def _folds(fold: np.ndarray, k: int) -> Iterator[TrainTest]:
-    return ((np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.data.arrow_values import arrow_values
 from margin.data.dialect import MISSING
 from margin.data.kinds import EXACT, label_kind
 from margin.data.labels import read_labels
@@ -60,14 +61,17 @@ def object_column(encoded: Any, values: list[Any]) -> np.ndarray:
     """An object array from dictionary codes: every distinct value exists once in memory; null becomes None."""
     lookup = np.empty(len(values) + 1, dtype=object)
     lookup[: len(values)] = values
-    codes = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    return lookup[codes]
+    return lookup[_codes(encoded, len(values))]
 
 
 def _value_column(encoded: Any, values: np.ndarray) -> np.ndarray:
     """Numbers or dates from dictionary codes; null becomes NaN or NaT."""
     lookup = np.append(values, np.array(["NaT"] if values.dtype.kind == "M" else [np.nan], dtype=values.dtype))
-    return lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
+    return lookup[_codes(encoded, len(values))]
+
+
+def _codes(encoded: Any, null: int) -> np.ndarray:
+    return arrow_values(encoded.indices, np.int32, null)
 
 
 def is_integer_column(column: Any) -> bool:
@@ -76,7 +80,7 @@ def is_integer_column(column: Any) -> bool:
 
 
 def _numpy(column: Any) -> np.ndarray:
-    return np.array(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return arrow_values(column, np.float64, np.nan)
 
 
 def _fractionless(numbers: np.ndarray) -> np.ndarray:
@@ -130,7 +134,7 @@ def _dates(strings: Any) -> np.ndarray | None:
     for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
         moments = _cast(strings, kind)
         if moments is not None:
-            return np.array(moments.to_numpy(zero_copy_only=False)).astype("datetime64[us]")
+            return arrow_values(moments, "datetime64[us]", "NaT")
     return None
 
 

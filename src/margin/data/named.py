@@ -69,7 +69,7 @@ def load(name: str, **options: Any) -> Dataset:
     Dataset(moons: 50 rows, 2 features, classification)
     """
     if name in _GENERATED:
-        return _generated(name, options)
+        return _generate(name, options)
     loader = _BUNDLED.get(name) or _FILES.get(name)
     if loader is None:
         raise ValueError(f"load: there is no set {name!r}; {close_names(name, names())}.")
@@ -77,7 +77,7 @@ def load(name: str, **options: Any) -> Dataset:
     return loader(**options)
 
 
-def _generated(name: str, options: dict[str, Any]) -> Dataset:
+def _generate(name: str, options: dict[str, Any]) -> Dataset:
     generate, task, target_names = _GENERATED[name]
     _check_options(name, options, (*list(inspect.signature(generate).parameters)[1:], "seed"))
     seed = options.pop("seed", 0)

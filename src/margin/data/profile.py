@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from margin.data.column_set import judge_columns
+from margin.data.combined_leaks import find_combination
 from margin.data.facts import ColumnFacts, facts_of
 from margin.data.judgement import Judgement
 from margin.data.leakage import Leak
@@ -142,7 +143,10 @@ def _judged(
 ) -> Profile:
     target = None if goal is None else goal.name
     judged, leaks = judge_columns(columns, user_kinds, ignored, goal, task)
-    group, group_remark = group_column({name: facts for name, facts in columns.items() if name not in ignored})
+    # Who gives the target away says nothing about which rows belong together.
+    group, group_remark = group_column(
+        {n: facts for n, facts in columns.items() if n not in ignored and n not in leaks}
+    )
     time, time_remark = time_column({name: facts for name, facts in columns.items() if judged[name].used})
     used = [facts for name, facts in columns.items() if judged[name].used]
     copies_remark, copies = duplicate_rows(used, goal)
@@ -150,6 +154,7 @@ def _judged(
         *read.remarks,
         *([] if goal is None else target_remarks(goal, task)),
         *(_leak_remark(name, leak, target) for name, leak in leaks.items()),
+        "" if goal is None or task != "regression" else _combination_remark(used, goal, leaks),
         copies_remark,
         group_remark,
         time_remark,
@@ -180,6 +185,16 @@ def _task(target: ColumnFacts, user_kinds: Mapping[str, str]) -> str:
         return "classification"
     finite = target.values[np.isfinite(target.values)]
     return detect_task(finite) if len(finite) else "regression"
+
+
+def _combination_remark(used: list[ColumnFacts], goal: ColumnFacts, leaks: Mapping[str, Leak]) -> str:
+    """That the target is computed from several columns; those that give it away alone are spoken of already."""
+    found = find_combination({facts.name: facts for facts in used if facts.name not in leaks}, goal)
+    if found is None:
+        return ""
+    columns = ", ".join(map(repr, found.columns))
+    them = "it is" if len(found.columns) == 1 else "they are"
+    return f"{columns} may give {goal.name!r} away: {found.phrase}. If {them} not known before, leave them out."
 
 
 def _leak_remark(name: str, leak: Leak, target: str | None) -> str:

@@ -12,7 +12,6 @@ from margin.data.columnar import from_arrow, from_pandas, read_columnar
 from margin.data.delimited import read_delimited
 from margin.data.json_records import looks_like_json, read_json
 from margin.data.packed import PACKED, packing_of, unpacked
-from margin.data.spreadsheet import read_spreadsheet
 from margin.data.table import Table
 from margin.data.unpacking import Allowance, allow_unpacking
 
@@ -42,30 +41,33 @@ def read(
     header: bool | None = None,
     names: Sequence[str] | None = None,
     max_unpacked: int | None = None,
+    sheet: str | int | None = None,
 ) -> Table:
     """The table in a file: delimited text, .jsonl .ndjson .json, .xlsx, .parquet .pq (also a folder), .arrow .feather.
 
     A file may be packed as .gz, .bz2, .xz or, alone, as .zip; ``-`` is the standard input. A file whose suffix says
     nothing is known by its content. Encoding, delimiter and quotes of text files are found out; so is the header line,
     unless ``header`` says whether there is one. Without a header the columns are called ``column_1``, ``column_2``, ...
-    ``names`` replaces all names. ``max_unpacked`` is how many bytes a packed file may become; by default 250 times its
-    own, in any case 256 MB, and at most 4 GB. What was guessed is in the table's ``remarks`` and ``notes``; every
-    problem is one sentence that begins with the path.
+    ``names`` replaces all names. ``sheet`` names one of an .xlsx workbook, or counts them from 1 on. ``max_unpacked``
+    is how many bytes a packed file may become; by default 250 times its own, in any case 256 MB, and at most 4 GB. What
+    was guessed is in the table's ``remarks`` and ``notes``; every problem is one sentence that begins with the path.
     """
     where = "standard input" if str(path) == "-" else str(path)
     try:
         with nullcontext() if max_unpacked is None else allow_unpacking(max_unpacked):
             if str(path) == "-":
-                table = _read_bytes(sys.stdin.buffer.read(), "", header)
+                table = _read_bytes(sys.stdin.buffer.read(), "", header, sheet=sheet)
             else:
-                table = _read_path(Path(path), header)
+                table = _read_path(Path(path), header, sheet)
         return table if names is None else _renamed(table, names)
     except (ValueError, RecursionError) as problem:
         # Whatever went wrong below, the error names the file.
         raise ValueError(f"{where}: {str(problem).rstrip('.')}.") from None
 
 
-def _read_path(path: Path, header: bool | None) -> Table:
+def _read_path(path: Path, header: bool | None, sheet: str | int | None) -> Table:
+    if sheet is not None and (path.is_dir() or path.suffix.lower() in _PARQUET + _ARROW):
+        raise ValueError("sheet acts on .xlsx workbooks, and this is none")
     if path.is_dir():
         return _read_folder(path)
     if not path.exists():
@@ -76,7 +78,7 @@ def _read_path(path: Path, header: bool | None) -> Table:
     _refuse_foreign(suffix)
     if last in _PARQUET + _ARROW:
         return read_columnar(path, "Parquet" if last in _PARQUET else "Arrow")
-    return _read_bytes(path.read_bytes(), suffix, header, PACKED.get(last, ""))
+    return _read_bytes(path.read_bytes(), suffix, header, PACKED.get(last, ""), sheet=sheet)
 
 
 def _refuse_foreign(suffix: str) -> None:
@@ -98,7 +100,12 @@ def _like(path: Path) -> str:
 
 
 def _read_bytes(
-    data: bytes, suffix: str, header: bool | None, packed: str = "", allowance: Allowance | None = None
+    data: bytes,
+    suffix: str,
+    header: bool | None,
+    packed: str = "",
+    allowance: Allowance | None = None,
+    sheet: str | int | None = None,
 ) -> Table:
     """The table in ``data``; the content says what it is, and how it is packed, where the suffix does not."""
     allowance = allowance or Allowance(len(data))
@@ -106,9 +113,13 @@ def _read_bytes(
     if packed:
         data, inner = unpacked(data, packed, allowance)
         _refuse_foreign(inner)
-        return _read_bytes(data, inner or suffix, header, allowance=allowance)
+        return _read_bytes(data, inner or suffix, header, allowance=allowance, sheet=sheet)
     if suffix in _EXCEL or data[:4] == b"PK\x03\x04":
-        return read_spreadsheet(data, header, allowance)
+        from margin.data.spreadsheet import read_spreadsheet
+
+        return read_spreadsheet(data, header, allowance, sheet)
+    if sheet is not None:
+        raise ValueError("sheet acts on .xlsx workbooks, and this is none")
     if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
         return read_columnar(data, "Parquet" if data[:4] == b"PAR1" else "Arrow")
     if data.lstrip()[:20].lower().startswith(_MARKUP):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ __all__ = [
     "check_parts",
     "checked_rows",
     "class_codes",
+    "each_part_once",
     "generator_of",
     "moment_start",
     "shuffled_by_class",
@@ -24,6 +26,11 @@ __all__ = [
 
 Seed = int | np.random.Generator
 TrainTest = tuple[np.ndarray, np.ndarray]
+
+
+def each_part_once(part: np.ndarray, k: int) -> Iterator[TrainTest]:
+    """Every one of the ``k`` parts as the test rows once; ``part`` (n,) is the part of every row."""
+    return ((np.flatnonzero(part != i), np.flatnonzero(part == i)) for i in range(k))
 
 
 def shuffled_by_class(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

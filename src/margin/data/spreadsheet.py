@@ -1,4 +1,4 @@
-"""The first sheet of an .xlsx workbook, read with the standard library: a workbook is a zip archive of XML files."""
+"""A sheet of an .xlsx workbook, read with the standard library: a workbook is a zip archive of XML files."""
 
 from __future__ import annotations
 
@@ -55,21 +55,29 @@ class _Parts:
         return self.allowance.watch(self._archive.open(name))
 
 
-def read_spreadsheet(data: bytes, header: bool | None = None, allowance: Allowance | None = None) -> Table:
-    """The table in the first sheet: empty rows and columns around it, and title lines above it, are skipped.
+def read_spreadsheet(
+    data: bytes, header: bool | None = None, allowance: Allowance | None = None, sheet: str | int | None = None
+) -> Table:
+    """The table in a sheet, named or counted from 1 on, by default the first: empty rows and columns around it, and
+    title lines above it, are skipped.
 
     ``allowance`` is what its parts may become together.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            sheet, rows, others = _first_sheet(_Parts(archive, allowance or Allowance(len(data))))
+            chosen, rows, sheets = _read_sheet(_Parts(archive, allowance or Allowance(len(data))), sheet)
+    except _NoSheet as problem:
+        raise ValueError(str(problem)) from None
     except _UNREADABLE as problem:
         text = " ".join(str(problem).split()).rstrip(".")
         raise ValueError(f"is not a readable .xlsx workbook ({text})") from None
     rows = [row for row in rows if any(cell is not None for cell in row)]
     if not rows:
-        raise ValueError(f"the sheet {sheet!r} is empty")
-    remarks = [f"The workbook has {others + 1} sheets; the first, {sheet!r}, was read."] if others else []
+        raise ValueError(f"the sheet {chosen!r} is empty")
+    remarks = []
+    if len(sheets) > 1 and sheet is None:
+        first = f"the first, {chosen!r}, was read (FILE:sheet=NAME names one)"
+        remarks = [f"The workbook has {len(sheets)} sheets; {first}."]
     width = max(map(len, rows))
     titles = _title_lines(rows, width)
     if titles:
@@ -113,12 +121,19 @@ def _named(
     return [name if known else None for name, known in zip(unique, given)], rows[1:], remarks
 
 
-def _first_sheet(archive: _Parts) -> tuple[str, list[list[Any]], int]:
+class _NoSheet(Exception):
+    pass
+
+
+def _read_sheet(archive: _Parts, sheet: str | int | None) -> tuple[str, list[list[Any]], list[str]]:
+    """The name and the rows of a sheet, and the names of all."""
     workbook = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     sheets = workbook.findall(f"{_MAIN}sheets/{_MAIN}sheet")
     relations = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
     targets = {relation.get("Id"): relation.get("Target", "") for relation in relations}
-    path = targets[sheets[0].get(_RELATION)].lstrip("/")
+    names = [str(found.get("name")) for found in sheets]
+    chosen = sheets[_place(names, sheet)]
+    path = targets[chosen.get(_RELATION)].lstrip("/")
     properties = workbook.find(f"{_MAIN}workbookPr")
     since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
     strings, dates = _shared_strings(archive), _date_styles(archive)
@@ -128,7 +143,17 @@ def _first_sheet(archive: _Parts) -> tuple[str, list[list[Any]], int]:
     for row in _rows(file, strings, dates, epoch):
         archive.allowance.spend(_CELL * len(row))  # one cell far to the right makes a long row
         rows.append(row)
-    return str(sheets[0].get("name")), rows, len(sheets) - 1
+    return str(chosen.get("name")), rows, names
+
+
+def _place(names: list[str], sheet: str | int | None) -> int:
+    if sheet is None:
+        return 0
+    if str(sheet) in names:
+        return names.index(str(sheet))
+    if str(sheet).isdigit() and 1 <= int(sheet) <= len(names):
+        return int(sheet) - 1
+    raise _NoSheet(f"there is no sheet {str(sheet)!r}; there are {', '.join(map(repr, names[:10]))}")
 
 
 def _shared_strings(archive: _Parts) -> list[str]:

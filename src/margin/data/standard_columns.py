@@ -29,10 +29,25 @@ class StandardColumns(StandardScaler):
         """Learn means and deviations; a constant column gets an infinite one."""
         super().fit(X, y, sample_weight)
         rows = np.asarray(X, dtype=np.float64)
-        with np.errstate(over="ignore"):
-            spans, largest = np.ptp(rows, axis=0), np.abs(rows).max(axis=0)
-        self.scale_[spans <= CONSTANT * largest] = np.inf
+        self._still(rows.min(axis=0), rows.max(axis=0))
         return self
+
+    def set_moments(
+        self, count: int, mean: np.ndarray, variance: np.ndarray, lowest: np.ndarray, highest: np.ndarray
+    ) -> StandardColumns:
+        """What :meth:`fit` learns from ``count`` rows of this mean, variance and range."""
+        self.n_samples_seen_, self.mean_, self.var_ = np.int64(count), mean, variance
+        eps = np.finfo(np.float64).eps
+        rounding = count * eps * variance + (count * mean * eps) ** 2  # of a variance, as scikit-learn bounds it
+        self.scale_ = np.where(variance <= rounding, 1.0, np.sqrt(variance))
+        self._still(lowest, highest)
+        return self
+
+    def _still(self, lowest: np.ndarray, highest: np.ndarray) -> None:
+        """An infinite deviation for columns that are constant."""
+        with np.errstate(over="ignore"):
+            spans, largest = highest - lowest, np.maximum(np.abs(lowest), np.abs(highest))
+        self.scale_[spans <= CONSTANT * largest] = np.inf
 
     def inverse_transform(self, X: Any, copy: bool | None = None) -> np.ndarray:
         """The columns in their own units; a constant one is the constant."""

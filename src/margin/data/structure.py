@@ -19,6 +19,7 @@ __all__ = [
     "mixed",
     "names_groups",
     "order_of_rows",
+    "repeats_beyond_chance",
     "suggest_metric",
     "target_remarks",
     "time_column",
@@ -33,11 +34,18 @@ ALIKE = 0.5
 #: Below this, a good part of the rows repeats by chance.
 COMBINATIONS_PER_ROW = 10
 FEWEST_ROWS = 50
+#: Of the rows that repeat, so large a part at least must be more than chance explains before they count as copies.
+COPIES_AMONG_REPEATS = 0.3
+#: The part of the rows in which chance hardly repeats any.
+RAREST = 0.2
+#: Groups that a column of identifiers names are small: a shop with hundreds of rows is a category.
+MOST_ROWS_PER_GROUP = 50
 
 _PERSONS = (
     "patient|subject|participant|person|user|customer|client|member|student|employee|household|family|player|animal|"
-    "donor|author|speaker|driver"
+    "donor|author|speaker|driver|individual|respondent|panelist|pupil|child|worker|voter"
 )
+_ID = re.compile(r"(?:^|[_\W])(?:id|ids|uuid|guid)$")
 _OWNERS = re.compile(rf"{_PERSONS}|session|device|machine|sensor|vehicle|account|site|hospital|school|group")
 
 
@@ -45,8 +53,9 @@ def duplicate_rows(columns: Sequence[ColumnFacts], target: ColumnFacts | None) -
     """A remark on rows that repeat an earlier one in all ``columns`` and in the target, and a number per row that equal
     rows share; "" and None if there are none.
 
-    Where every column has few values, and combinations of them are not many times as many as rows, rows repeat anyway.
-    Rows that repeat but have other targets are no copies; they are only mentioned beside some that are.
+    Where every column has few values, and combinations of them are not many times as many as rows, rows repeat anyway;
+    and people who share common attributes are no copies (:func:`repeats_beyond_chance`). Rows that repeat but have
+    other targets are no copies; they are only mentioned beside some that are.
     """
     if (
         not columns
@@ -61,11 +70,44 @@ def duplicate_rows(columns: Sequence[ColumnFacts], target: ColumnFacts | None) -
     if not copies:
         return "", None
     repeat = "repeats" if copies == 1 else "repeat"
+    if repeats_beyond_chance([column.codes for column in columns], whole) < COPIES_AMONG_REPEATS * copies:
+        common = (
+            f"{copies:,} of {len(keys):,} rows {repeat} an earlier one, all with common values: rows that are alike"
+        )
+        return f"{common}, not copies.", None
     remark = f"{copies:,} of {len(keys):,} rows {repeat} an earlier one: copies among test rows make scores too good"
     others = len(keys) - different - copies
     if not others:
         return remark + ".", whole
     return remark + f"; {others:,} more {'does' if others == 1 else 'do'}, but with another target.", whole
+
+
+def repeats_beyond_chance(columns: Sequence[np.ndarray], keys: np.ndarray) -> float:
+    """About how many rows that repeat an earlier one are copies, which chance would not have produced.
+
+    Rows that are alike by chance have common values; copies were made of any row. So of the different rows in order of
+    how common their values are, copies lie in every part alike, and chance repeats not in the rarest fifth: five times
+    those in it are copies. So is a row with a value that no other one has. ``columns`` are codes of values, ``keys``
+    the numbers that equal rows share.
+
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.integers(0, 1000, size=(2, 200))
+    >>> twice = np.concatenate([rows, rows[:, :40]], axis=1)
+    >>> round(repeats_beyond_chance(list(twice), twice[0] * 1000 + twice[1]), -1)
+    40.0
+    """
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    common, rarest = np.zeros(len(first)), np.full(len(first), np.inf)
+    for codes in columns:
+        own = codes[first] + 1
+        shared = np.bincount(own)[own]  # how many different rows have the value
+        common += np.log(shared)
+        rarest = np.minimum(rarest, shared)
+    end = np.quantile(common, RAREST, method="lower")
+    below, at = common < end - 1e-9, np.abs(common - end) <= 1e-9
+    weight = below + at * max(RAREST - below.mean(), 0.0) / at.mean()
+    repeats = counts - 1
+    return float(max(repeats[rarest <= 1].sum(), (weight * repeats).sum() / RAREST))
 
 
 def _size(column: ColumnFacts) -> int:
@@ -101,7 +143,10 @@ def names_groups(facts: ColumnFacts) -> bool:
     """
     name = facts.name.strip().lower()
     called = re.fullmatch(_PERSONS, name) or (has_identifier_name(facts.name) and _OWNERS.search(name))
-    return bool(called) and _can_group(facts)
+    if called:
+        return _can_group(facts)
+    is_id = _ID.search(name) is not None or re.search(r"[a-z]I[dD]$", facts.name.strip()) is not None
+    return is_id and facts.kind == "number" and _can_group(facts) and facts.counts.max() <= MOST_ROWS_PER_GROUP
 
 
 def _can_group(facts: ColumnFacts) -> bool:

@@ -3,7 +3,7 @@ r"""Texts as weighted counts of their commonest terms."""
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -12,8 +12,27 @@ from sklearn.utils.validation import check_is_fitted
 from margin.core.domains import Flag, Integer
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
+from margin.core.streaming import RowBlock
+from margin.core.summaries import union_of
 
 __all__ = ["TfidfColumns"]
+
+
+class TermCounts(NamedTuple):
+    """The terms of a column in alphabetical order, how often each occurs, in how many texts, and of how many."""
+
+    terms: np.ndarray
+    total: np.ndarray
+    texts_with: np.ndarray
+    n_texts: int
+
+    def merge(self, other: TermCounts) -> TermCounts:
+        terms, mine, theirs = union_of(self.terms, other.terms)
+        total, texts_with = np.zeros(len(terms), dtype=np.int64), np.zeros(len(terms), dtype=np.int64)
+        for places, counted in ((mine, self), (theirs, other)):
+            total[places] += counted.total
+            texts_with[places] += counted.texts_with
+        return TermCounts(terms, total, texts_with, self.n_texts + other.n_texts)
 
 
 class TfidfColumns(TransformerMixin, Estimator):
@@ -60,9 +79,28 @@ class TfidfColumns(TransformerMixin, Estimator):
         self.n_features_in_ = len(columns)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
-        learned = [self._learn(texts) for texts in columns]
-        self.terms_, self.idf_ = [terms for terms, _, _ in learned], [idf for _, idf, _ in learned]
-        return self._side_by_side([_weights(counts, idf) for _, idf, counts in learned])
+        counted = [_term_counts(texts, self.longest_run) for texts in columns]
+        self.solve([terms for terms, _ in counted])
+        chosen = [self._chosen(terms) for terms, _ in counted]
+        kept = [counts[:, some] if len(some) else counts for (_, counts), some in zip(counted, chosen)]
+        return self._side_by_side([_weights(counts, idf) for counts, idf in zip(kept, self.idf_)])
+
+    def summarize(self, block: RowBlock) -> list[TermCounts]:
+        """The terms of each column of some rows, and how often each occurs."""
+        return [_term_counts(texts, self.longest_run)[0] for texts in _columns(block.X)]
+
+    def merge(self, first: list[TermCounts], second: list[TermCounts]) -> list[TermCounts]:
+        """The terms of both."""
+        return [one.merge(other) for one, other in zip(first, second, strict=True)]
+
+    def solve(self, summary: list[TermCounts]) -> TfidfColumns:
+        """Keep the commonest terms of each column."""
+        chosen = [self._chosen(counted) for counted in summary]
+        self.terms_ = [[str(term) for term in counted.terms[some]] for counted, some in zip(summary, chosen)]
+        self.idf_ = [
+            np.log((1 + counted.n_texts) / (1 + counted.texts_with[some])) + 1 for counted, some in zip(summary, chosen)
+        ]
+        return self
 
     def transform(self, X: Any) -> Any:
         """The weights of all terms, column after column."""
@@ -85,22 +123,28 @@ class TfidfColumns(TransformerMixin, Estimator):
 
         return hstack(parts, format="csr") if self.sparse else np.hstack([part.toarray() for part in parts])
 
-    def _learn(self, texts: list[str]) -> tuple[list[str], np.ndarray, Any]:
-        from sklearn.feature_extraction.text import CountVectorizer
+    def _chosen(self, counted: TermCounts) -> np.ndarray:
+        """Which terms are kept: the commonest, ties in alphabetical order."""
+        if not len(counted.terms):
+            return np.zeros(0, dtype=np.int64)
+        allowed = counted.texts_with >= min(self.min_df, counted.texts_with.max())
+        order = np.lexsort((np.arange(len(counted.terms)), -counted.total))
+        return np.sort(order[allowed[order]][: self.max_features])
 
-        counter = CountVectorizer(ngram_range=(1, self.longest_run))
-        try:
-            counts = counter.fit_transform(texts)
-        except ValueError:  # not a single term in any row
-            return [], np.zeros(0), _counts(texts, [])
-        rows_with = np.bincount(counts.indices, minlength=counts.shape[1])
-        total = np.asarray(counts.sum(axis=0)).ravel()
-        allowed = rows_with >= min(self.min_df, rows_with.max())
-        order = np.lexsort((np.arange(len(total)), -total))  # the commonest first, ties in alphabetical order
-        chosen = np.sort(order[allowed[order]][: self.max_features])
-        terms = counter.get_feature_names_out()[chosen]
-        idf = np.log((1 + len(texts)) / (1 + rows_with[chosen])) + 1
-        return [str(term) for term in terms], idf, counts[:, chosen]
+
+def _term_counts(texts: list[str], longest_run: int) -> tuple[TermCounts, Any]:
+    """The terms of some texts, and how often each occurs in each text, as a sparse matrix."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(ngram_range=(1, longest_run))
+    try:
+        counts = counter.fit_transform(texts)
+    except ValueError:  # not a single term in any row
+        nothing = np.zeros(0, dtype=np.int64)
+        return TermCounts(np.zeros(0, dtype=object), nothing, nothing, len(texts)), _counts(texts, [])
+    rows_with = np.bincount(counts.indices, minlength=counts.shape[1])
+    total = np.asarray(counts.sum(axis=0)).ravel()
+    return TermCounts(np.asarray(counter.get_feature_names_out(), dtype=object), total, rows_with, len(texts)), counts
 
 
 def _counts(texts: list[str], terms: list[str]) -> Any:
