@@ -28,6 +28,27 @@ def test_two_labels_split_a_club(architecture):
     np.testing.assert_allclose(model.predict_proba(club).sum(axis=1), 1)
 
 
+def test_nodes_without_a_label_teach_nothing():
+    club = karate_club()
+    named = NodeClassifier(max_iter=20, random_state=1).fit(club, club.target, labeled=[0, 5, 29, 33])
+    shown = np.isin(np.arange(len(club)), [0, 5, 29, 33])
+    target = np.asarray(club.target)
+    words = np.where(target == np.min(target), "instructor", "officer").astype(object)
+    many = target + 3 * (np.arange(len(club)) == 5)  # with three classes -1 can be none of two
+    for y in (np.where(shown, many, -1), np.where(shown, many, np.nan)):
+        model = NodeClassifier(max_iter=20, random_state=1).fit(club, y)
+        assert -1 not in model.classes_
+        assert len(model.classes_) == 3
+    model = NodeClassifier(max_iter=20, random_state=1).fit(club, np.where(shown, words, None))
+    assert model.classes_.tolist() == ["instructor", "officer"]
+    assert model.score(club, np.where(shown, words, None)) == np.mean(model.predict(club)[shown] == words[shown])
+    np.testing.assert_array_equal(model.predict_proba(club), named.predict_proba(club))
+    minus = NodeClassifier(max_iter=20, random_state=1).fit(club, 2 * target - 1)  # the two classes are -1 and 1
+    assert minus.classes_.tolist() == [-1, 1]
+    with pytest.raises(ValueError, match="labeled nodes must have at least 2 classes; got 1 class of 1 labeled nodes"):
+        NodeClassifier().fit(club, np.where(np.arange(len(club)) == 3, "a", None))
+
+
 def test_a_stopped_fit_goes_on_with_the_same_bits():
     graph = block_model([15, 15], 0.4, 0.05, random_state=0)
     make = lambda: NodeClassifier(max_iter=8, dropout=0.3, record_steps=1, random_state=4)  # noqa: E731
@@ -148,7 +169,7 @@ def test_sparse_features_give_what_dense_ones_do(architecture, monkeypatch):
     for limit in (1, 10**9):
         monkeypatch.setattr("margin.graphs.network.SPARSE_FROM", limit)
         model = NodeClassifier(architecture=architecture, max_iter=5, random_state=0).fit(graph, graph.target)
-        assert model._tensors([graph], torch.float32).x.is_sparse == (limit == 1)
+        assert model._tensors([graph], torch.empty(0)).x.is_sparse == (limit == 1)
         said.append(model.predict_proba(graph))
     np.testing.assert_allclose(*said, atol=1e-4)
     monkeypatch.setattr("margin.graphs.network.SPARSE_FROM", 1)

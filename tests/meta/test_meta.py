@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_digits, load_iris
+from sklearn.neighbors import NearestCentroid
 from torch.nn import functional
 
 import margin
@@ -14,7 +15,7 @@ from margin.meta.few_shot import FewShotLearner
 from margin.meta.inner_loop import adapt, adapted_loss, adapted_losses, reptile_gradients
 from margin.meta.objectives import METHODS
 from margin.meta.similarity import matching_log_probabilities, nearest_support, prototype_scores
-from margin.meta.transfer import fine_tune
+from margin.meta.transfer import accuracy, fine_tune, pretrain_then_finetune
 from margin.meta.zero_shot import ZeroShot
 from margin.neural.nets.mlp import MLP
 from margin.neural.weights import build
@@ -94,6 +95,21 @@ def test_new_classes_are_told_apart(method, digits):
     model.fit(X[y < 6], y[y < 6])
     found = model.episode_accuracies(X[y >= 6], y[y >= 6], ways=3, shots=5, n_episodes=15)
     assert found.mean() > 1 / 3 + 4 * found.std() / np.sqrt(len(found))
+
+
+@pytest.mark.parametrize("method", ["prototypical", "maml"])
+def test_new_classes_cost_little_beside_the_nearest_mean_of_pixels(method, digits, tmp_path):
+    X, y = digits
+    model = FewShotLearner(method, max_iter=2, random_state=0).fit(X[y < 5], y[y < 5])
+    found = model.episode_accuracies(X[y >= 5], y[y >= 5], ways=5, shots=5, n_episodes=30)
+    rng, means = np.random.default_rng(0), []
+    for _ in range(30):
+        e = sample_episode(X[y >= 5], y[y >= 5], 5, 5, 5, rng)
+        means.append(np.mean(NearestCentroid().fit(e.support, e.support_labels).predict(e.query) == e.query_labels))
+    assert found.mean() > np.mean(means) - 0.1
+    margin.save(model, tmp_path / "few.margin")
+    again = margin.load(tmp_path / "few.margin")
+    np.testing.assert_array_equal(again.predict(X[:9], X[:40], y[:40] % 5), model.predict(X[:9], X[:40], y[:40] % 5))
 
 
 def test_a_stopped_training_on_episodes_goes_on(digits):
@@ -248,3 +264,88 @@ def test_rows_so_far_away_that_distances_overflow_are_refused():
         model.predict_proba(X * 1e30)
     with pytest.raises(ValueError, match="a label per row; got 2 classes, 2 labels and 0 rows"):
         model.predict(X, 3.0, [0, 1])
+
+
+def test_fine_tuning_takes_a_fitted_classifier_to_other_classes():
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    source = margin.MLPClassifier((32,), max_iter=15, random_state=0).fit(X[y < 5], y[y < 5])
+    new, names = X[y >= 5], np.array(list("abcdefghij"))[y[y >= 5]]
+    tuned = fine_tune(source, new[:100], names[:100], epochs=10, random_state=1)
+    assert tuned.classes_.tolist() == list("fghij")
+    assert tuned.score(new[100:], names[100:]) > 0.6
+    assert source.classes_.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(tuned.center_, source.center_)
+    still = fine_tune(source, new[:100], names[:100], epochs=1, rate=1e-12, random_state=1)
+    first = next(iter(source.weights_))
+    np.testing.assert_allclose(still.weights_[first], source.weights_[first], atol=1e-6)
+    with pytest.raises(ValueError, match=r"margin.meta.fine_tune starts a model of other classes from this one"):
+        source.set_params(warm_start=True).fit(new[:50], names[:50])
+    with pytest.raises(ValueError, match=r"^fine_tune: module must be .*; got an unfitted MLPClassifier"):
+        fine_tune(margin.MLPClassifier(), new, names)
+    with pytest.raises(ValueError, match=r"^fine_tune: freeze and weight are for torch Modules; got a MLPClassifier"):
+        fine_tune(source, new, names, freeze=["linears.0"])
+
+
+def test_a_network_of_another_task_does_not_lose_to_one_from_scratch():
+    X, y = load_digits(return_X_y=True)
+    target, labels = X[y >= 5], y[y >= 5] - 5
+    gains = []
+    for seed in range(3):
+        some = np.random.default_rng(seed).permutation(len(labels))
+        few, rest = some[:50], some[50:]
+        tuned, scratch = pretrain_then_finetune((X[y < 5], y[y < 5]), (target[few], labels[few]), random_state=seed)
+        gains.append(accuracy(tuned, target[rest], labels[rest]) - accuracy(scratch, target[rest], labels[rest]))
+    assert np.mean(gains) > -0.05  # with its first layer frozen it lost more
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "sentence"),
+    [
+        ((np.zeros((3, 2)), [0, 1, 0]), np.zeros((3, 4)), r"as many columns; got \(3, 2\) and \(3, 4\)"),
+        ((np.zeros((3, 2)), ["a", "b", "a"]), np.zeros((3, 2)), "labels of source must be integers from 0 on"),
+        ((np.zeros((3, 2)), [0, 1]), np.zeros((3, 2)), "one for each of 3 rows"),
+        (np.zeros((3, 2)), np.zeros((3, 2)), "source must be a pair of rows and labels"),
+        ((np.full((3, 2), np.nan), [0, 1, 0]), np.zeros((3, 2)), "source rows must be finite"),
+    ],
+)
+def test_domains_that_do_not_fit_are_refused(source, target, sentence):
+    with pytest.raises(ValueError, match=f"^domain_adapt: .*{sentence}"):
+        domain_adapt(source, target)
+
+
+def nearest_centroid(e):
+    classes = np.unique(e.support_labels)
+    centroids = np.stack([e.support[e.support_labels == c].mean(axis=0) for c in classes])
+    return classes[((e.query[:, None] - centroids) ** 2).sum(axis=-1).argmin(axis=1)]
+
+
+@pytest.mark.parametrize("method", ["prototypical", "matching"])
+def test_images_of_new_classes_are_told_apart_as_well_as_by_their_pixels(method, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    model = FewShotLearner(method, image_shape=(8, 8), max_iter=4, random_state=0).fit(X[y < 5], y[y < 5])
+    rng = np.random.default_rng(0)
+    episodes = [sample_episode(X[y >= 5], y[y >= 5], 5, 5, 5, rng) for _ in range(40)]
+    ours = np.mean([model.predict(e.query, e.support, e.support_labels) == e.query_labels for e in episodes])
+    pixels = np.mean([nearest_centroid(e) == e.query_labels for e in episodes])
+    assert ours > pixels - 0.05
+    margin.save(model, tmp_path / "few.safetensors")
+    loaded = margin.load(tmp_path / "few.safetensors")
+    np.testing.assert_array_equal(loaded.embed(X[:20]), model.embed(X[:20]))
+
+
+def test_a_pixel_that_seldom_differs_counts_no_more_than_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    X[:, 3] = 0.0
+    X[0, 3] = 0.01
+    model = FewShotLearner(ways=2, queries=2, image_shape=(2, 2), episodes=2, max_iter=1, random_state=0)
+    model.fit(X, np.arange(60) % 3)
+    assert len(set(model.scale_.tolist())) == 1
+    assert FewShotLearner(ways=2, queries=2, episodes=2, max_iter=1).fit(X, np.arange(60) % 3).scale_[3] < 0.01
+
+
+def test_a_shape_that_is_not_the_rows_is_refused_without_an_encoder_too():
+    X, y = load_digits(return_X_y=True)
+    with pytest.raises(ValueError, match=r"image_shape must be .* with a product of 64; got \(8, 7\)"):
+        FewShotLearner(image_shape=(8, 7)).fit(X, y)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 import margin
 from margin import CNNClassifier, CNNRegressor
 from margin.core.invariants import Violation
-from margin.neural.stored import FORMS
+from margin.store.forms import form_of
 
 RNG = np.random.default_rng(2)
 LAYERS = ["conv 4 3", "pool 2", "dense 8"]
@@ -87,9 +87,8 @@ def test_networks_with_norms_and_dropout_come_back_from_a_file(architecture, tmp
 def test_a_file_that_describes_another_network_is_refused():
     X, y = colored(24)
     model = fast(max_iter=1).fit(X, y)
-    stored = {name: getattr(model, name) for name in FORMS["CNNClassifier"].attributes}
-    stored["n_features_in_"] = model.n_features_in_
-    FORMS["CNNClassifier"].check(stored)
+    form, stored = form_of("margin.neural.CNNClassifier"), vars(model)
+    form.check(stored)
     for change in (
         {"architecture": ["conv 5 3", "pool 2", "dense 8"]},
         {"architecture": "no-such-net"},
@@ -98,7 +97,7 @@ def test_a_file_that_describes_another_network_is_refused():
         {"scale": [1.0]},
     ):
         with pytest.raises(Violation):
-            FORMS["CNNClassifier"].check({**stored, "network_": {**model.network_, **change}})
+            form.check({**stored, "network_": {**model.network_, **change}})
 
 
 def test_several_targets_in_their_own_unit():

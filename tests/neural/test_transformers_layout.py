@@ -86,7 +86,7 @@ def _cut(folder):
 
 WTE = "transformer.wte.weight"
 WRONG = {
-    "another model": (_config(model_type="llama"), "model_type .* must be one of gpt2, bert, vit; got 'llama'"),
+    "another model": (_config(model_type="t5"), "model_type .* must be one of gpt2, llama, bert, .*; got 't5'"),
     "a list of models": (_config(model_type=["gpt2"]), r"model_type .* must be one of .*; got \['gpt2'\]"),
     "a list of activations": (_config(activation_function=["relu"]), "activation_function .* must be one of"),
     "more blocks than tensors": (_config(n_layer=10**7), "too few tensors for 10000000 blocks"),
@@ -121,10 +121,32 @@ def test_wrong_files_are_refused_with_one_sentence(name, tmp_path):
 
 
 def test_networks_that_transformers_has_not_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="save_transformers: norm must be 'layer' for gpt2"):
+    with pytest.raises(ValueError, match="save_transformers: bias must be False for llama"):
         save_transformers(gpt_oss_style(11, 8, 2, 1), tmp_path)
-    with pytest.raises(ValueError, match="module must be a DecoderTransformer, a BERT or a ViT; it is of type Linear"):
+    with pytest.raises(ValueError, match=r"module must be a DecoderTransformer, .* or a ViT; it is of type Linear"):
         save_transformers(torch.nn.Linear(2, 2), tmp_path)
+
+
+LLAMA = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "vocab_size": 9}
+WRONG_LLAMA = {
+    "scaled angles": ({"rope_parameters": {"rope_type": "yarn"}}, "rope_parameters .* must be of type 'default'"),
+    "angles as a list": ({"rope_parameters": [1]}, r"rope_parameters .* must be of type 'default'; got \[1\]"),
+    "base": ({"rope_theta": 0}, "rope_theta .* must be a number from 1"),
+    "heads": ({"num_key_value_heads": 3}, "n_kv_heads must divide n_heads 2; got 3"),
+    "width of heads": ({"head_dim": 16}, "head_dim .* must be hidden_size over num_attention_heads, 4; got 16"),
+    "biases": ({"attention_bias": True}, "attention_bias .* must be False; got True"),
+    "no tensors": ({}, "must have the tensor model.embed_tokens.weight"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LLAMA)
+def test_wrong_settings_of_llama_are_refused_with_one_sentence(name, tmp_path):
+    changes, sentence = WRONG_LLAMA[name]
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", **LLAMA, **changes}))
+    save_file({"other": torch.ones(1), "one": torch.ones(1)}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=sentence) as caught:
+        load_transformers(tmp_path)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +167,54 @@ def test_language_model_round_trip_and_further_training(language_model, tmp_path
     assert again.get_params()["vocab_size"] == 262
 
 
+LLAMA_BLOCKS = {"norm": "rms", "qk_norm": False, "feed_forward": "swiglu", "activation": "silu", "n_kv_heads": 1}
+
+
+def test_language_model_of_llama_round_trip_and_further_training(tmp_path):
+    texts = ["to be or not to be, that is the question. "] * 4
+    sizes = {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 8, "vocab_size": 260, "max_iter": 1}
+    model = LanguageModel("bpe", **sizes, **LLAMA_BLOCKS, tie_weights=False, random_state=0).fit(texts)
+    model.to_transformers(tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    assert config["model_type"] == "llama"
+    path.write_text(json.dumps(config | {"rms_norm_eps": 1e-6}))
+    again = LanguageModel.from_transformers(tmp_path, warm_start=True, max_iter=1, random_state=0)
+    np.testing.assert_allclose(again.token_log_proba("not to be"), model.token_log_proba("not to be"), atol=1e-4)
+    assert again.fit(texts).network_["config"]["norm_eps"] == 1e-6
+
+
+def test_tokenizers_with_other_special_tokens_or_none(language_model, tmp_path):
+    language_model.to_transformers(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    content = json.loads(path.read_text())
+    n, tensors = len(content["model"]["vocab"]), load_file(tmp_path / "model.safetensors")
+    end = content["added_tokens"][0]
+    # The end of a text first, as in Llama's files, and another special token behind all others.
+    vocab = {token: i + 1 for token, i in content["model"]["vocab"].items()}
+    added = [end | {"id": 0}, end | {"id": n + 1, "content": "<pad>"}]
+    path.write_text(json.dumps(content | {"added_tokens": added, "model": content["model"] | {"vocab": vocab}}))
+    rows = tensors[WTE]
+    rows = torch.cat([rows[n:], rows[:n], torch.full_like(rows[:1], -9.0)])
+    save_file(tensors | {WTE: rows}, tmp_path / "model.safetensors")
+    _config(vocab_size=n + 2, eos_token_id=[0])(tmp_path)
+    again = LanguageModel.from_transformers(tmp_path)
+    assert again.network_["vocabulary"] == n + 2
+    found = again.token_log_proba("not to be")
+    module = load_transformers(tmp_path)
+    ids = again._codes().encode("not to be")  # one higher than in the file before, as the end is first in both
+    with torch.inference_mode():
+        log_p = module(torch.tensor([[0, *ids]])).double().log_softmax(-1)[0]
+    np.testing.assert_allclose(found, [float(log_p[i, t]) for i, t in enumerate([*ids, 0])], atol=1e-6)
+    path.write_text(json.dumps(content | {"added_tokens": []}))
+    save_file(tensors | {WTE: tensors[WTE][:n].contiguous()}, tmp_path / "model.safetensors")
+    _config(vocab_size=n)(tmp_path)
+    plain = LanguageModel.from_transformers(tmp_path)
+    assert plain.network_["vocabulary"] == n + 1
+    np.testing.assert_array_equal(plain.weights_["embedding.tokens.weight"][0], np.zeros(8))
+    assert plain.generate("to be", max_tokens=3, temperature=0) is not None
+
+
 def test_scores_of_the_language_model_are_those_of_the_plain_network(language_model, tmp_path):
     language_model.to_transformers(tmp_path)
     module = load_transformers(tmp_path)
@@ -160,15 +230,15 @@ def test_scores_of_the_language_model_are_those_of_the_plain_network(language_mo
 def test_language_model_refuses_what_does_not_fit(language_model, tmp_path):
     with pytest.raises(ValueError, match="LanguageModel: d_model is what the folder says; got 3 as well"):
         LanguageModel.from_transformers(language_model.to_transformers(tmp_path / "a"), d_model=3)
-    with pytest.raises(ValueError, match="must hold a GPT-2; it holds a BERT"):
+    with pytest.raises(ValueError, match="must hold a GPT-2 or a Llama; it holds a BERT"):
         LanguageModel.from_transformers(FILES / "bert")
     folder = tmp_path / "b"
     shutil.copytree(FILES / "gpt2", folder)
     with pytest.raises(ValueError, match=r"tokenizer\.json cannot be read"):
         LanguageModel.from_transformers(folder)
     shutil.copy(tmp_path / "a" / "tokenizer.json", folder)
-    with pytest.raises(ValueError, match="must have 24 tokens, of which the last alone is special; got 263"):
+    with pytest.raises(ValueError, match="must have at most the network's 24 tokens; got 263"):
         LanguageModel.from_transformers(folder)
     characters = LanguageModel("char", d_model=8, n_heads=2, n_blocks=1, context=4, max_iter=1).fit("abcabcabc")
-    with pytest.raises(ValueError, match="tokens must be 'bpe' for the files of GPT-2; got 'char'"):
+    with pytest.raises(ValueError, match="tokens must be 'bpe' for the files of transformers; got 'char'"):
         characters.to_transformers(tmp_path / "c")

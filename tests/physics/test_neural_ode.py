@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import margin
 from margin.neural.weights import build
 from margin.physics.coordinates import CoordinateNetwork, psnr
 from margin.physics.discrete_adjoint import can_be_written_out
@@ -41,6 +42,42 @@ def test_a_spiral_is_learned_and_continued(spiral, gradient):
     model.set_params(gradient=gradient).fit(np.stack([y[:40], 0.5 * y[:40]]))
     beyond = model.predict(y[None, 0], t)[0]
     assert np.abs(beyond - y).max() < 0.15
+
+
+def test_the_times_of_a_fit_are_those_it_is_given(spiral):
+    t, y = spiral
+    options = {"steps": 1, "max_iter": 40, "solver": "lbfgs", "tol": 1e-6, "random_state": 0}
+    by_interval = NeuralODE((16,), interval=0.2, **options).fit(y[None, :40])
+    by_times = NeuralODE((16,), **options).fit(y[None, :40], t[:40])
+    np.testing.assert_allclose(by_times.predict(y[None, 0], t), by_interval.predict(y[None, 0], t), atol=1e-4)
+    assert by_times.interval_ == pytest.approx(0.2)
+    kept = np.sort(np.random.default_rng(0).permutation(55)[:45])  # some are missing: unequal distances
+    uneven = NeuralODE((16,), window=3, **{**options, "steps": 4, "max_iter": 60}).fit(y[kept], t[kept])
+    assert np.abs(uneven.predict(y[None, 0], t)[0] - y).max() < 0.15
+    assert uneven.score(y, t) > 0.95
+    assert uneven.score(np.stack([y, y]), np.stack([t, t])) == pytest.approx(uneven.score(y, t))
+    unaware = NeuralODE((16,), interval=0.2, window=3, **options).fit(y[None, kept])
+    assert unaware.score(y[None], t) < uneven.score(y, t)
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (np.zeros(3), r"y must be the times of the rows of X, of shape \(8,\) or \(2, 8\); got shape \(3,\)"),
+        (np.zeros(8), "y must be times that grow from row to row"),
+        (np.full(8, np.nan), "y must be finite"),
+    ],
+)
+def test_times_that_are_none_are_refused(y, sentence):
+    with pytest.raises(ValueError, match=f"^NeuralODE: {sentence}"):
+        NeuralODE().fit(np.zeros((2, 8, 1)), y)
+
+
+def test_a_law_is_trained_in_a_run(spiral, tmp_path):
+    model = NeuralODE((8,), interval=0.2, max_iter=2, random_state=0)
+    fitted = margin.fit(model, spiral[1][None], run=tmp_path / "run")
+    again = margin.fit(model, spiral[1][None], run=tmp_path / "run")
+    np.testing.assert_array_equal(again.predict(spiral[1][None]), fitted.predict(spiral[1][None]))
 
 
 def test_a_law_needs_windows(spiral):

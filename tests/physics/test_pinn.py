@@ -221,3 +221,9 @@ def test_wrong_periods_and_operators_are_a_sentence(params, said, solver):
 def test_an_operator_that_is_no_function_is_refused():
     with pytest.raises(ValueError, match="operator must be a function of u and x, or None; got 3"):
         Condition([[0.0]], [0.0], 3)
+
+
+def test_a_coefficient_that_the_residual_does_not_take_is_named():
+    model = PINN(lambda u, x, nu: nu * u, coefficients={"mu": 1.0}, max_iter=1, random_state=0)
+    with pytest.raises(ValueError, match=r"^PINN: coefficients must be what residual takes after u and x; got mu, and"):
+        model.fit(np.linspace(0, 1, 5)[:, None])

@@ -195,6 +195,23 @@ def test_what_simclr_exports_is_its_encoder():
         SimCLR(augment=["turn"]).fit(images)
 
 
+def test_a_prompt_longer_than_the_captions_is_read_to_its_end():
+    X, y = load_digits(return_X_y=True)
+    shown, images = y < 4, X.reshape(-1, 8, 8)
+    images, y = images[shown], y[shown]
+    names = ["zero", "one", "two", "three"]
+    model = CLIP(["conv 8 3", "pool 2"], n_components=8, max_iter=5, random_state=0)
+    model.fit(images[:400], [names[c] for c in y[:400]])
+    with pytest.warns(UserWarning, match="no caption of the fit had the words a, photo, of; they are left out"):
+        p = model.zero_shot(images[400:], names)  # with the default prompt, "a photo of a {c}"
+    assert np.mean(p.argmax(axis=1) == y[400:]) > 0.6  # chance is 0.25
+    np.testing.assert_allclose(model.zero_shot(images[400:], names, "{c}"), p, atol=1e-6)
+    longer = model.encode_texts(["one one two", "one one three"])  # all words known: beyond the longest caption
+    assert not np.allclose(longer[0], longer[1], atol=1e-3)
+    with pytest.warns(UserWarning, match="nothing is known of 'a yak'"):
+        model.encode_texts(["a yak"])
+
+
 def test_clip_says_what_is_wrong():
     images = load_digits().images[:8]
     with pytest.raises(ValueError, match="sequence of strings"):

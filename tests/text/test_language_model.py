@@ -181,7 +181,7 @@ def test_other_tokens_and_parts_learn(options):
         ([], ValueError, "at least one text; got none"),
         ("short", ValueError, "more tokens to learn from than the context of 16; got 7"),
         (["fine", 3], TypeError, "must be strings; text 1 is of type int"),
-        (["fine", ""], ValueError, "no empty strings; text 1 is empty"),
+        (["", ""], ValueError, "at least one character; all texts are empty"),
         (["fine", "a\ud800"], ValueError, "valid Unicode; text 1 has a lone surrogate at position 1"),
     ],
 )
@@ -190,9 +190,24 @@ def test_bad_texts_are_refused(X, error, sentence):
         LanguageModel(**SMALL).fit(X)
 
 
+def test_empty_texts_and_unseen_characters_do_not_end_a_batch(model):
+    alone = model.score_samples(["a "])
+    np.testing.assert_allclose(model.score_samples(["a ", ""])[:1], alone, atol=1e-5)
+    assert np.isfinite(model.token_log_proba("")).all()
+    assert len(model.token_log_proba("")) == 1
+    with pytest.warns(UserWarning, match=r"3 characters were not in fit .*; the first is 'Ω' at position 2 of text 1"):
+        scores = model.score_samples(["a ", "a Ω", "ΩΩ"])
+    np.testing.assert_allclose(scores, [alone[0], alone[0], model.score([""])], atol=1e-5)
+    with pytest.warns(UserWarning, match=r"1 character was not in fit and is left out"):
+        text = model.generate("a Ω", max_tokens=5, random_state=0)
+    assert text == model.generate("a ", max_tokens=5, random_state=0)
+    with pytest.raises(ValueError, match="all texts are empty"):
+        model.bits_per_byte([""])
+    fitted = LanguageModel(**{**SMALL, "max_iter": 1}).fit(["some text to learn from", "", "and more of it"])
+    assert np.isfinite(fitted.score([""]))
+
+
 def test_bad_questions_are_refused(model):
-    with pytest.raises(ValueError, match="1 characters of the text were not in fit; the first is 'Ω' at position 2"):
-        model.generate("a Ω")
     with pytest.raises(ValueError, match="stop must be strings that are not empty"):
         model.generate("a", stop=[""])
     with pytest.raises(ValueError, match="repetition_penalty must be above 0; got 0"):

@@ -145,7 +145,7 @@ def test_words_that_were_not_in_fit_are_one_token():
     "options,X,sentence",
     [
         ({}, [], "at least one text; got none"),
-        ({}, ["a", ""], "no empty strings; text 1 is empty"),
+        ({}, ["", ""], "X must have tokens in some text; all of them are empty"),
         ({"next_sentence": True}, ["one line"], "a text must have at least two lines"),
         ({"n_heads": 3}, TEXTS, "MaskedLanguageModel: n_heads must divide d_model 16; got 3"),
     ],
@@ -153,6 +153,21 @@ def test_words_that_were_not_in_fit_are_one_token():
 def test_bad_input_is_refused(options, X, sentence):
     with pytest.raises(ValueError, match=sentence):
         MaskedLanguageModel(**{**SMALL, **options}).fit(X)
+
+
+def test_an_empty_text_does_not_end_a_batch(model):
+    alone = model.transform(TEXTS[:1])
+    with pytest.warns(UserWarning, match="1 of 2 texts have no token, the first is text 1; its vector is 0"):
+        vectors = model.transform([TEXTS[0], ""])
+    np.testing.assert_allclose(vectors, [alone[0], np.zeros(alone.shape[1])], atol=1e-6)
+    with pytest.warns(UserWarning, match="its log-likelihood is NaN"):
+        values = model.pseudo_log_likelihood([TEXTS[0], ""])
+    assert np.isfinite(values[0])
+    assert np.isnan(values[1])
+    with pytest.warns(UserWarning, match="no token"):
+        assert model.score([TEXTS[0], ""]) == pytest.approx(values[0])
+    with pytest.raises(ValueError, match="all of them are empty"):
+        model.transform([""])
 
 
 def test_next_sentences_must_have_been_learned(model):

@@ -1,5 +1,6 @@
 """BLEU by hand, beam search against all sequences, pairs of sequences, and the translator."""
 
+import copy
 import itertools
 import math
 import pickle
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from margin.neural.training.pairs import PairBatches
+from margin.store import StoreError, load, save
 from margin.text.beam import beam_search, length_worth
 from margin.text.bleu import bleu, bleu_counts
 from margin.text.translator import Translator
@@ -21,10 +23,17 @@ SMALL = {
     "random_state": 0,
 }  # fmt: skip
 
+RECURRENT = {**SMALL, "architecture": "gru", "max_iter": 30, "learning_rate_init": 0.01}
+
 
 @pytest.fixture(scope="module")
 def model():
     return Translator(**SMALL).fit(SOURCES, TARGETS)
+
+
+@pytest.fixture(scope="module")
+def recurrent():
+    return Translator(**RECURRENT).fit(SOURCES, TARGETS)
 
 
 def test_bleu_by_hand():
@@ -152,6 +161,31 @@ def test_words_are_translated_in_their_order(model):
     assert model.predict(texts).tolist() == [model.predict([text])[0] for text in texts]
 
 
+def test_recurrent_networks_translate_too(recurrent, tmp_path):
+    assert recurrent.score(SOURCES, TARGETS) > 0.95
+    assert recurrent.predict(["one two three."]).tolist() == ["drei zwei eins."]
+    texts = ["four four one", "one", "two three one", ""]
+    assert recurrent.predict(texts).tolist() == [recurrent.predict([text])[0] for text in texts]
+    together = recurrent.score_pairs(SOURCES[:7], TARGETS[:7])
+    alone = [recurrent.score_pairs([s], [t])[0] for s, t in zip(SOURCES[:7], TARGETS[:7])]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    (weights,) = recurrent.alignment("one two", "zwei eins")
+    assert weights.shape == (1, 10, 8)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-5)
+    save(recurrent, tmp_path / "gru.margin")
+    again = load(tmp_path / "gru.margin")
+    assert again.predict(SOURCES[:9]).tolist() == recurrent.predict(SOURCES[:9]).tolist()
+    np.testing.assert_array_equal(again.score_pairs(SOURCES, TARGETS), recurrent.score_pairs(SOURCES, TARGETS))
+
+
+def test_a_file_that_names_another_network_than_its_weights_is_refused(recurrent, tmp_path):
+    other = copy.copy(recurrent)
+    other.network_ = {name: value for name, value in recurrent.network_.items() if name != "architecture"}
+    save(other, tmp_path / "wrong.margin")
+    with pytest.raises(StoreError, match="weights_"):
+        load(tmp_path / "wrong.margin")
+
+
 def test_a_beam_finds_what_is_at_least_as_probable(model):
     texts = ["one two", "three", "four four four"]
     wide = model.predict(texts)
@@ -179,8 +213,9 @@ def test_the_alignment_shows_where_the_decoder_looks(model):
     np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-5)
 
 
-def test_a_fit_can_be_stopped_and_continued_with_the_same_bits():
-    short = {**SMALL, "max_iter": 2, "record_steps": 1, "early_stopping": True}
+@pytest.mark.parametrize("network", ["transformer", "gru"])
+def test_a_fit_can_be_stopped_and_continued_with_the_same_bits(network):
+    short = {**SMALL, "architecture": network, "dropout": 0.1, "max_iter": 2, "record_steps": 1, "early_stopping": True}
     whole, half, rest = (Translator(**short) for _ in range(3))
     expected = [record.as_dict() for record in whole.iterate(SOURCES, TARGETS)]
     seen = [record.as_dict() for record in itertools.islice(half.iterate(SOURCES, TARGETS), 3)]
@@ -196,16 +231,27 @@ def test_a_fit_can_be_stopped_and_continued_with_the_same_bits():
     [
         (["a"], None, "requires y to be passed"),
         (["a", "b"], ["c"], "X and y must have equally many texts; got 2 and 1"),
-        (["a", "b"], ["c", ""], "no empty strings; text 1 is empty"),
         (["a" * 24], ["b"], "less than 24 tokens, or truncate must be True; source 0 has 24"),
         (["a"], ["b" * 30], "less than 24 tokens, or truncate must be True; target 0 has 30"),
     ],
 )
 def test_bad_pairs_are_refused(X, y, sentence):
     with pytest.raises(ValueError, match=sentence):
-        Translator(**SMALL).fit(X, y)
+        Translator(**SMALL, truncate=False).fit(X, y)
 
 
-def test_long_texts_are_cut_if_allowed():
-    model = Translator(**{**SMALL, "max_iter": 1}, truncate=True).fit(["a" * 50, "a"], ["b" * 50, "b"])
-    assert len(model.predict(["a" * 70])[0]) <= 24
+def test_empty_texts_and_unseen_characters_do_not_end_a_batch():
+    model = Translator(**{**SMALL, "max_iter": 1}).fit(["ab", "ba", ""], ["cd", "dc", ""])
+    alone = model.predict(["ab"])
+    with pytest.warns(UserWarning, match="1 character was not in fit and is left out.*'é' at position 1 of text 2"):
+        assert model.predict(["ab", "", "aéb"]).tolist() == [alone[0], "", alone[0]]
+
+
+def test_long_texts_are_cut_with_a_warning():
+    model = Translator(**{**SMALL, "max_iter": 1})
+    with pytest.warns(
+        UserWarning, match="1 source text is cut to 23 tokens, the first of them source 0; a context of 51"
+    ):
+        model.fit(["a" * 50, "a"], ["b", "b" * 23])
+    with pytest.warns(UserWarning, match="2 source texts are cut to 23 tokens, the first of them source 1"):
+        assert len(model.predict(["a", "a" * 70, "a" * 24])[1]) <= 24

@@ -24,6 +24,7 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.data.image_arrays import flat_pictures, row_layout
 from margin.generative.autoencoder_network import AutoencoderNetwork
 from margin.generative.sparsity import l1_activity, mean_activity_kl
 from margin.neural.activations.table import ACTIVATIONS, Activation
@@ -46,8 +47,8 @@ def corrupt(x: Tensor, kind: str, level: float, noise: torch.Generator) -> Tenso
     if level == 0:
         return x
     if kind == "gaussian":
-        return x + level * torch.randn(x.shape, generator=noise, dtype=x.dtype)
-    return x * (torch.rand(x.shape, generator=noise, dtype=x.dtype) >= level)
+        return x + level * torch.randn(x.shape, generator=noise, dtype=x.dtype, device=x.device)
+    return x * (torch.rand(x.shape, generator=noise, dtype=x.dtype, device=x.device) >= level)
 
 
 def reconstruction_loss(
@@ -101,7 +102,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1))),
-        "Channels, height and width of the images whose pixels the columns are: the layers are convolutions of "
+        "(height, width), (height, width, channels) or (channels, height, width) of the images whose pixels the "
+        "columns are (None: that of X, where it is pictures): the layers are convolutions of "
         "stride 2. None: fully connected layers.",
     )
     noise: float = parameter(
@@ -143,6 +145,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     center_: np.ndarray = attribute("What is subtracted from every column before the encoder sees it.")
     scale_: np.ndarray = attribute("What every column is divided by before the encoder sees it.")
+    _seen_shape: tuple[int, ...] | None = attribute("The shape of the pictures of the running fit.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the loss; ``state`` continues a fit exactly."""
@@ -151,7 +154,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
-            self.center_, self.scale_ = Scaling.of(X[train]) if self.standardize else Scaling.none(X.shape[1])
+            self.center_, self.scale_ = self._scaling(X[train])
         self._describe(X.shape[1])
         seen = Scaling(self.center_, self.scale_).apply(X)
         rows = TensorRows.of(seen, seen if self.out_activation == "identity" else X)
@@ -192,8 +195,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def reconstruction_errors(self, X: Any) -> np.ndarray:
         """Squared distance of every row from its reconstruction, in the units of the data."""
-        restored = self.reconstruct(X)
-        return np.square(np.asarray(X, dtype=np.float64) - restored).sum(axis=1)
+        X = self._validate(X)
+        return np.square(X.astype(np.float64) - self.reconstruct(X)).sum(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean of ``reconstruction_errors``: larger is better."""
@@ -210,13 +213,19 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
         return AutoencoderNetwork(**self.network_)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
-        return None if self.image_shape is not None else super()._threads(module, batch_size)
+        return None if self.network_["image_shape"] is not None else super()._threads(module, batch_size)
+
+    def _scaling(self, X: np.ndarray) -> Scaling:
+        if not self.standardize:
+            return Scaling.none(X.shape[1])
+        return Scaling.of_values(X, one_unit=self._image_shape() is not None)
 
     def _undo(self, rows: np.ndarray) -> np.ndarray:
         return Scaling(self.center_, self.scale_).undo(rows)
 
     def _describe(self, n_features: int) -> None:
-        check_image_shape("Autoencoder", self.image_shape, n_features)
+        if (shape := self._image_shape()) is not None:
+            row_layout("Autoencoder", shape, n_features)
         limited = self.sparsity is not None or self.n_active is not None or self.noise > 0
         if self.n_components >= n_features and not limited:
             warn_user(
@@ -230,9 +239,14 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
             "activation": described("Autoencoder: activation", self.activation, ACTIVATIONS),
             "code_activation": described("Autoencoder: code_activation", self.code_activation, ACTIVATIONS),
             "out_activation": self.out_activation,
-            "image_shape": None if self.image_shape is None else [int(size) for size in self.image_shape],
+            "image_shape": self._image_shape(),
             "n_active": None if self.n_active is None else int(self.n_active),
         }
+
+    def _image_shape(self) -> list[int] | None:
+        """The shape of the images of this fit; None for rows that are none."""
+        shape = self._seen_shape if self.image_shape is None else self.image_shape
+        return None if shape is None else [int(size) for size in shape]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -253,18 +267,13 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def _validate(self, X: Any, *, reset: bool = False) -> np.ndarray:
         """What is restored in training must be in the range of the output; what is encoded later may be noisy."""
+        fitted = None if reset else getattr(self, "network_", {}).get("image_shape")
+        X, seen = flat_pictures("Autoencoder", X, fitted or self.image_shape)
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        if reset:
+            self._seen_shape = seen
         if reset and self.out_activation == "logistic" and (X.min() < 0 or X.max() > 1):
             raise ValueError(
                 f"Autoencoder: X must have entries from 0 to 1 for a logistic output; got {X.min():g} to {X.max():g}."
             )
         return X
-
-
-def check_image_shape(owner: str, image_shape: Sequence[int] | None, n_features: int) -> None:
-    """Three sizes whose product is the number of columns."""
-    if image_shape is not None and (len(image_shape) != 3 or int(np.prod(image_shape)) != n_features):
-        raise ValueError(
-            f"{owner}: image_shape must be channels, height and width with the product {n_features}, the columns of X; "
-            f"got {tuple(image_shape)}."
-        )

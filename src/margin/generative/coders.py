@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.data.image_arrays import row_layout
 from margin.neural.activations import activation_layer
 from margin.neural.nets.mlp import MLP
 
@@ -50,20 +52,26 @@ def image_sizes(image_shape: Sequence[int], depth: int) -> list[tuple[int, int]]
     return sizes
 
 
+def _layout(image_shape: Sequence[int]) -> tuple[tuple[int, int, int], bool]:
+    """Channels, height and width, and whether rows have their channels last."""
+    return row_layout("Autoencoder", image_shape, prod(image_shape))
+
+
 class ConvolutionalEncoder(nn.Module):
-    """3 x 3 convolutions of stride 2, then one fully connected layer; takes flat rows (B, C H W)."""
+    """3 x 3 convolutions of stride 2, then one fully connected layer; takes flat rows of images."""
 
     def __init__(self, image_shape: Sequence[int], channels: Sequence[int], n_outputs: int, activation: str):
         super().__init__()
-        self.image_shape = tuple(image_shape)
-        widths = [int(image_shape[0]), *channels]
-        height, width = image_sizes(image_shape, len(channels))[-1]
+        self.image_shape, self.channels_last = _layout(image_shape)
+        widths = [self.image_shape[0], *channels]
+        height, width = image_sizes(self.image_shape, len(channels))[-1]
         self.convolutions = nn.ModuleList(nn.Conv2d(a, b, 3, stride=2, padding=1) for a, b in pairwise(widths))
         self.head = nn.Linear(widths[-1] * height * width, n_outputs)
         self.activation = activation_layer(activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x.unflatten(-1, self.image_shape)  # (B, C, H, W)
+        c, h, w = self.image_shape
+        x = x.unflatten(-1, (h, w, c)).movedim(-1, 1) if self.channels_last else x.unflatten(-1, (c, h, w))
         for convolution in self.convolutions:
             x = self.activation(convolution(x))
         return self.head(x.flatten(1))
@@ -77,8 +85,9 @@ class ConvolutionalDecoder(nn.Module):
 
     def __init__(self, image_shape: Sequence[int], channels: Sequence[int], n_inputs: int, activation: str):
         super().__init__()
-        widths = [int(image_shape[0]), *channels]
-        *self.sizes, (height, width) = image_sizes(image_shape, len(channels))
+        shape, self.channels_last = _layout(image_shape)
+        widths = [shape[0], *channels]
+        *self.sizes, (height, width) = image_sizes(shape, len(channels))
         self.smallest = (widths[-1], height, width)
         self.stem = nn.Linear(n_inputs, widths[-1] * height * width)
         self.convolutions = nn.ModuleList(nn.Conv2d(b, a, 3, padding=1) for a, b in pairwise(widths))
@@ -88,4 +97,4 @@ class ConvolutionalDecoder(nn.Module):
         x = self.stem(z).unflatten(-1, self.smallest)
         for size, convolution in zip(reversed(self.sizes), reversed(self.convolutions), strict=True):
             x = convolution(functional.interpolate(self.activation(x), size=size, mode="nearest"))
-        return x.flatten(1)
+        return (x.movedim(1, -1) if self.channels_last else x).flatten(1)

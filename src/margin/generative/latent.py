@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import norm
 
 __all__ = [
     "BoundTerms",
@@ -75,6 +74,8 @@ def prior_draws(n_draws: int, n_latents: int, rng: np.random.Generator) -> tuple
 
 def importance_log_weights(z: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
     r""":math:`\log\bigl(p(z)/(K q(z))\bigr)` of K draws from :math:`q = N(m, \mathrm{diag}\,s^2)`, p normal."""
+    from scipy.stats import norm
+
     return (norm.logpdf(z) - norm.logpdf(z, mean, deviation)).sum(axis=1) - np.log(len(z))
 
 
@@ -134,6 +135,8 @@ def bound_terms(q: np.ndarray, prior: np.ndarray, likelihood: np.ndarray) -> Bou
 
 def through_quantiles(z: np.ndarray, quantile: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     r""":math:`x = F^{-1}(\Phi(z))`: a standard normal variable becomes one with the distribution function F."""
+    from scipy.stats import norm
+
     return quantile(norm.cdf(z))
 
 

@@ -30,6 +30,7 @@ from margin.generative.sphere import (
 )
 from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp, fused_softmax, fused_softplus
 from margin.neural.nets.mlp import MLP
+from margin.neural.precision import widened
 
 __all__ = [
     "LATENTS",
@@ -131,10 +132,10 @@ class MixtureLatent(NormalLatent):
         return -self.log_ratio(head, noise, z)
 
     def from_prior(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        weights = fused_softmax(self.logits.detach().double(), dim=0).numpy()
+        weights = fused_softmax(widened(self.logits.detach()), dim=0).numpy(force=True)
         k = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
-        deviations = np.exp(0.5 * self.log_variances.detach().numpy()[k])
-        return self.means.detach().numpy()[k] + deviations * rng.standard_normal((n_samples, self.n_components))
+        deviations = np.exp(0.5 * self.log_variances.numpy(force=True)[k])
+        return self.means.numpy(force=True)[k] + deviations * rng.standard_normal((n_samples, self.n_components))
 
 
 class SphereLatent(Latent):
@@ -214,13 +215,13 @@ class MarkovLatent(NormalLatent):
         return -self.log_ratio(head, noise, z)
 
     def from_prior(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        dtype = next(self.parameters()).dtype if self.n_levels > 1 else torch.float64
-        noise = torch.from_numpy(rng.standard_normal((self.n_levels, n_samples, self.n_components))).to(dtype)
+        noise = torch.from_numpy(rng.standard_normal((self.n_levels, n_samples, self.n_components)))
+        noise = noise.to(next(self.parameters())) if self.n_levels > 1 else noise
         z = noise[-1]
         with torch.no_grad():
             for link, part in zip(reversed(self.down), reversed(noise[:-1])):
                 z = reparameterize(*self.split(link(z)), part)
-        return z.numpy()
+        return z.numpy(force=True)
 
 
 Normal = tuple[Tensor, Tensor]  # mean and log-variance
@@ -232,7 +233,7 @@ def markov_log_ratio(levels: Sequence[Tensor], forward: Sequence[Normal], backwa
     ``forward`` and ``backward`` have the mean and log-variance of every level in both directions. Added to
     :math:`\log p(x|z_1)` it is the bound of any Markovian hierarchy, a diffusion model included, from one draw.
     """
-    ratio = torch.zeros(())
+    ratio = levels[0].new_zeros(())
     for z, towards_noise, towards_data in zip(levels, forward, backward, strict=True):
         ratio = ratio + gaussian_log_likelihood(z, *towards_data) - gaussian_log_likelihood(z, *towards_noise)
     return ratio

@@ -18,6 +18,8 @@ import torch
 from scipy.special import gammaln, ive
 from torch import Tensor
 
+from margin.neural.precision import widened
+
 __all__ = [
     "bessel_ratio",
     "cosine_quantile",
@@ -45,8 +47,8 @@ class _BesselRatio(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, kappa: Tensor, d: int) -> Tensor:
-        k = kappa.detach().double().numpy()
-        ratio = torch.from_numpy(np.asarray(ive(0.5 * d, k) / ive(0.5 * d - 1, k))).to(kappa.dtype)
+        k = widened(kappa).numpy(force=True)
+        ratio = torch.from_numpy(np.asarray(ive(0.5 * d, k) / ive(0.5 * d - 1, k))).to(kappa)
         ctx.save_for_backward(kappa, ratio)
         ctx.d = d
         return ratio
@@ -62,11 +64,11 @@ class _LogNormalizer(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, kappa: Tensor, d: int) -> Tensor:
-        k = kappa.detach().double().numpy()
+        k = widened(kappa).numpy(force=True)
         log_bessel = np.log(ive(0.5 * d - 1, k)) + k
         value = (0.5 * d - 1) * np.log(k) - 0.5 * d * math.log(2 * math.pi) - log_bessel
         ctx.save_for_backward(_BesselRatio.apply(kappa.detach(), d))
-        return torch.from_numpy(np.asarray(value)).to(kappa.dtype)
+        return torch.from_numpy(np.asarray(value)).to(kappa)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
@@ -97,8 +99,8 @@ class _CosineQuantile(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, u: Tensor, kappa: Tensor, d: int) -> Tensor:
-        theta = math.pi * torch.linspace(0, 1, ANGLES, dtype=torch.float64).square()
-        k, level = kappa.detach().double().reshape(-1, 1), u.detach().double().reshape(-1, 1)
+        k, level = widened(kappa.detach()).reshape(-1, 1), widened(u.detach()).reshape(-1, 1)
+        theta = math.pi * torch.linspace(0, 1, ANGLES, dtype=torch.float64, device=k.device).square()
         density = torch.exp(k * (torch.cos(theta) - 1)) * torch.sin(theta).pow(d - 2)
         below = _cumulative(density, theta)
         cosine = torch.cos(theta)
@@ -114,8 +116,8 @@ class _CosineQuantile(torch.autograd.Function):
 
         angle = at(theta[None])
         slope = -at(change) / at(density).clamp_min(1e-300)  # d theta / d kappa
-        ctx.save_for_backward((-torch.sin(angle) * slope).to(kappa.dtype))
-        return torch.cos(angle).to(kappa.dtype)
+        ctx.save_for_backward((-torch.sin(angle) * slope).to(kappa))
+        return torch.cos(angle).to(kappa)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, None]:
@@ -159,4 +161,4 @@ def sample_von_mises_fisher(
     noise = torch.from_numpy(rng.standard_normal((n_samples, d)))
     return on_sphere(
         torch.from_numpy(np.asarray(direction, dtype=float)), torch.from_numpy(cosines[:n_samples]), noise
-    ).numpy()
+    ).numpy(force=True)

@@ -22,6 +22,7 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
+from margin.generative.stored_systems import MOST_UNITS, ROW_SHAPE, SYSTEMS, check_columns
 from margin.neural.activations.table import ACTIVATIONS
 from margin.neural.stored import TRAINED, check_built
 from margin.neural.stored_parts import DescribedPart
@@ -42,15 +43,6 @@ def _network_of_class(module: str, name: str) -> Callable[[Mapping[str, Any], Si
         check_built(model["weights_"], lambda: network(**model["network_"]), float32=False)
 
     return is_stored
-
-
-def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
-    """The network takes the columns of X, and as an image if it has a shape."""
-    if network["n_features"] != sizes["n_features"]:
-        raise Violation("network_ must have as many features as X has columns")
-    shape = network.get("image_shape")
-    if shape is not None and (len(shape) != 3 or prod(shape) != network["n_features"]):
-        raise Violation("network_ must have images of as many values as X has columns")
 
 
 def _described_network_is_stored(model: Mapping[str, Any], sizes: Sizes, build: Callable[..., Any]) -> None:
@@ -99,8 +91,8 @@ def _columns_are_stored(model: Mapping[str, Any], _: Sizes) -> None:
 
 INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 DTYPES = ("object", "bool", *INTEGERS, "float16", "float32", "float64")
-MOST_UNITS = 2**20
 SCALED: dict[str, Stored] = {
+    "row_shape_": ROW_SHAPE,
     "center_": ArrayOf("n_features"),
     "scale_": ArrayOf("n_features"),
     "classes_": optional(ArrayOf("n_classes", kind="labels")),
@@ -131,6 +123,7 @@ DIFFUSION = Form(
 )
 
 FORMS: Mapping[str, Form] = {
+    **SYSTEMS,
     "DiffusionModel": DIFFUSION,
     "FlowMatching": DIFFUSION,
     "GAN": Form(

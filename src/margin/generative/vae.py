@@ -25,7 +25,7 @@ from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.generative.autoencoder import check_image_shape
+from margin.data.image_arrays import flat_pictures, row_layout
 from margin.generative.latents import LATENTS, MixtureLatent
 from margin.generative.vae_bounds import balanced_normals, bound_parts, negative_elbo
 from margin.generative.vae_network import LIKELIHOODS, VAENetwork
@@ -39,6 +39,9 @@ from margin.neural.training import TensorRows
 from margin.optimize.rate_schedules import RateSchedule
 
 __all__ = ["VAE", "negative_elbo"]
+
+#: Of the usual deviation of pixels: below it one that hardly moves is not blown up; much above it, densities get worse.
+LEAST_SCALE = 0.1
 
 
 class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
@@ -79,7 +82,8 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1))),
-        "Channels, height and width of the images whose pixels the columns are: the layers are convolutions of "
+        "(height, width), (height, width, channels) or (channels, height, width) of the images whose pixels the "
+        "columns are (None: that of X, where it is pictures): the layers are convolutions of "
         "stride 2 and hidden_layer_sizes their channels. None: fully connected layers.",
     )
     objective: str = parameter(
@@ -109,16 +113,18 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     center_: np.ndarray = attribute("What is subtracted from every column before the encoder sees it.")
     scale_: np.ndarray = attribute("What every column is divided by before the encoder sees it.")
+    _seen_shape: tuple[int, ...] | None = attribute("The shape of the pictures of the running fit.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the ELBO and its parts; ``state`` continues a fit exactly."""
         self._check_parameters()
         X = self._validate(X, reset=True)
         seed = self._seed(state)
-        check_image_shape("VAE", self.image_shape, X.shape[1])
+        if (shape := self._image_shape()) is not None:
+            row_layout("VAE", shape, X.shape[1])
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
-            self.center_, self.scale_ = Scaling.of(X[train]) if self.standardize else Scaling.none(X.shape[1])
+            self.center_, self.scale_ = self._scaling(X[train])
         spread = float(np.var(Scaling(self.center_, self.scale_).apply(X[train]), axis=0).mean())
         self.network_ = {
             "n_features": X.shape[1],
@@ -130,7 +136,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "latent": self.latent,
             "n_prior_components": int(self.n_prior_components),
             "n_levels": int(self.n_levels),
-            "image_shape": None if self.image_shape is None else [int(size) for size in self.image_shape],
+            "image_shape": self._image_shape(),
         }
         rows = TensorRows.of(self._seen(X), self._target(X))
         objective = partial(
@@ -213,7 +219,12 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         return VAENetwork(**self.network_)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
-        return None if self.image_shape is not None else super()._threads(module, batch_size)
+        return None if self.network_["image_shape"] is not None else super()._threads(module, batch_size)
+
+    def _image_shape(self) -> list[int] | None:
+        """The shape of the images of this fit; None for rows that are none."""
+        shape = self._seen_shape if self.image_shape is None else self.image_shape
+        return None if shape is None else [int(size) for size in shape]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -223,12 +234,21 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             raise ValueError(f"VAE: n_components must be at least 2 on a sphere; got {self.n_components}.")
 
     def _validate(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        fitted = None if reset else getattr(self, "network_", {}).get("image_shape")
+        X, seen = flat_pictures("VAE", X, fitted or self.image_shape)
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        if reset:
+            self._seen_shape = seen
         if (self.likelihood if reset else self.network_["likelihood"]) == "bernoulli" and (X.min() < 0 or X.max() > 1):
             raise ValueError(
                 f"VAE: X must have entries from 0 to 1 for a Bernoulli decoder; got {X.min():g} to {X.max():g}."
             )
         return X
+
+    def _scaling(self, X: np.ndarray) -> Scaling:
+        if not self.standardize:
+            return Scaling.none(X.shape[1])
+        return Scaling.of_values(X, one_unit=self._image_shape() is not None, least=LEAST_SCALE)
 
     def _target(self, X: np.ndarray) -> np.ndarray:
         """What the decoder must explain."""

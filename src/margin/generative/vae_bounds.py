@@ -36,7 +36,7 @@ def negative_elbo(
     head, latent = module.encoder(seen), module.latent
     draws = []
     for _ in range(n_draws):
-        epsilon = torch.randn((len(head), latent.n_noise), generator=noise, dtype=head.dtype)
+        epsilon = torch.randn((len(head), latent.n_noise), generator=noise, dtype=head.dtype, device=head.device)
         z = latent.place(head, epsilon)
         draws.append((epsilon, z, module.log_likelihood(target, z) - log_volume))
     reconstruction = _mean([likelihood for _, _, likelihood in draws])
@@ -69,7 +69,7 @@ def bound_parts(module: VAENetwork, draws: Tensor, seen: Tensor, target: Tensor)
     """Mean log-likelihood, divergence and importance-weighted bound from the same draws (K, n_noise): (B, 3)."""
     head, latent = module.encoder(seen), module.latent
     likelihoods, log_weights, divergences = [], [], []
-    for noise in draws.to(head.dtype):
+    for noise in draws.to(head):
         z = latent.place(head, noise)
         likelihoods.append(module.log_likelihood(target, z))
         log_weights.append(likelihoods[-1] + latent.log_ratio(head, noise, z))

@@ -35,11 +35,11 @@ def follow(model: VAE, X: Any, random_state: RandomLike = None) -> Workflow:
     rows = np.asarray(X)
     scaling = Scaling(model.center_, model.scale_)
     noise = rng.standard_normal((len(rows), module.latent.n_noise))
-    dtype = next(module.parameters()).dtype
+    like = next(module.parameters())
     with torch.inference_mode():
-        head = module.encoder(torch.from_numpy(np.asarray(scaling.apply(rows))).to(dtype))
-        center, width = (part.numpy() for part in module.latent.split(head))
-        z = module.latent.place(head, torch.from_numpy(noise).to(dtype)).numpy()
+        head = module.encoder(torch.from_numpy(np.asarray(scaling.apply(rows))).to(like))
+        center, width = (part.numpy(force=True) for part in module.latent.split(head))
+        z = module.latent.place(head, torch.from_numpy(noise).to(like)).numpy(force=True)
     decoded = model.decode(z)
     if module.likelihood == "bernoulli":
         deviation = np.sqrt(decoded * (1 - decoded))

@@ -16,6 +16,7 @@ from margin.core.domains import MOST_LAYERS, Choice, Integer, Number
 from margin.core.number_range import check_magnitude
 from margin.core.parameters import default, parameter
 from margin.core.threads import torch_threads
+from margin.graphs.foreign_graphs import own_graph, own_graphs
 from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
 from margin.neural.estimators.base import NeuralEstimator
@@ -27,6 +28,8 @@ FLOATS = [np.float64, np.float32]
 
 class GraphEstimator(NeuralEstimator):
     """A graph network whose layers are of one architecture, trained in the shared loop."""
+
+    _whole_batch = "rows of a graph depend on each other"
 
     _: KW_ONLY
     architecture: str = parameter(
@@ -76,12 +79,14 @@ class GraphEstimator(NeuralEstimator):
 
     def _graph(self, X: Any, *, reset: bool) -> Graph:
         """One graph of nodes; the rows of a table are nodes without edges."""
+        X = own_graph(X)
         if not isinstance(X, Graph):
             X = as_graph(validate_data(self, X, dtype=FLOATS, reset=reset))
         return self._checked([X], reset=reset)[0]
 
     def _graphs(self, X: Any, *, reset: bool) -> list[Graph]:
         """A sequence of graphs; the rows of a table are graphs of one node each."""
+        X = own_graphs(X)
         if isinstance(X, Graph):
             raise ValueError(f"{type(self).__name__}: X must be a sequence of graphs; got one graph.")
         if not is_sequence_of_graphs(X):
@@ -120,15 +125,21 @@ class GraphEstimator(NeuralEstimator):
                 )
         return graphs
 
-    def _tensors(self, graphs: Sequence[Graph], dtype: torch.dtype) -> GraphTensors:
-        return with_edge_features(disjoint_union(graphs, dtype), self.network_["architecture"])
+    def _tensors(self, graphs: Sequence[Graph], like: Tensor) -> GraphTensors:
+        """The graphs as one, where and as precise as ``like`` is: a weight of the network."""
+        return with_edge_features(disjoint_union(graphs, like.dtype, like.device), self.network_["architecture"])
+
+    def _like_weights(self, dtype: torch.dtype) -> Tensor:
+        """An empty tensor like the weights that rows of ``dtype`` are learned with, before there are any."""
+        compute = self._compute()
+        return torch.empty(0, dtype=compute.dtype_for(dtype), device=compute.device)
 
     def _outputs(self, graphs: Sequence[Graph]) -> np.ndarray:
         """What the network gives for every node or every graph."""
         module = self._ready_module()
         with torch.inference_mode(), torch_threads(1):
-            outputs: Tensor = module(self._tensors(graphs, next(module.parameters()).dtype))
-        return outputs.numpy().astype(np.float64)
+            outputs: Tensor = module(self._tensors(graphs, next(module.parameters())))
+        return outputs.numpy(force=True).astype(np.float64)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # the work depends on the edges, so it is counted
@@ -145,6 +156,7 @@ def precision(X: Any, graphs: Sequence[Graph], n_rows: int) -> np.ndarray:
 
     It stands first among the rows of a training, whose precision is that of its first array.
     """
+    X = own_graphs(X)
     given = isinstance(X, Graph) or is_sequence_of_graphs(X)
     return np.empty((n_rows, 0), dtype=np.float32 if given else graphs[0].node_features.dtype)
 

@@ -126,7 +126,7 @@ class GraphTensors(NamedTuple):
     @property
     def node_graph_of(self) -> Tensor:
         if self.graph_of is None:
-            return torch.zeros(len(self.x), dtype=torch.int64)
+            return torch.zeros(len(self.x), dtype=torch.int64, device=self.edges.device)
         return self.graph_of
 
     @classmethod
@@ -134,7 +134,9 @@ class GraphTensors(NamedTuple):
         return disjoint_union([graph], dtype)
 
 
-def disjoint_union(graphs: Sequence[Graph], dtype: torch.dtype = torch.float32) -> GraphTensors:
+def disjoint_union(
+    graphs: Sequence[Graph], dtype: torch.dtype = torch.float32, device: torch.device | None = None
+) -> GraphTensors:
     """Several graphs side by side as one without edges between them.
 
     >>> both = disjoint_union([Graph([[0], [1]]), Graph([[1], [0]])])
@@ -154,15 +156,15 @@ def disjoint_union(graphs: Sequence[Graph], dtype: torch.dtype = torch.float32) 
     edges = np.concatenate([graph.edges + start for graph, start in zip(graphs, starts)], axis=1)
 
     def joined(parts: list[Any]) -> Tensor | None:
-        return None if parts[0] is None else torch.from_numpy(np.concatenate(parts)).to(dtype)
+        return None if parts[0] is None else torch.from_numpy(np.concatenate(parts)).to(dtype=dtype, device=device)
 
     x = joined([graph.node_features for graph in graphs])
     assert x is not None
     global_rows = [None if g.global_features is None else g.global_features[None] for g in graphs]
-    graph_of = torch.from_numpy(np.repeat(np.arange(len(graphs)), sizes))
+    graph_of = torch.from_numpy(np.repeat(np.arange(len(graphs)), sizes)).to(device)
     return GraphTensors(
         x,
-        torch.from_numpy(edges),
+        torch.from_numpy(edges).to(device),
         joined([g.edge_features for g in graphs]),
         joined(global_rows),
         graph_of,

@@ -57,12 +57,12 @@ class WholeGraphEstimator(GraphEstimator):
     def _reading(self) -> dict[str, Any]:
         return {"readout": self.readout, "readout_layers": self.readout_layers, "batch_norm": bool(self.batch_norm)}
 
-    def _objective(self, graphs: list[Graph], dtype: torch.dtype, loss: Loss) -> Objective:
+    def _objective(self, graphs: list[Graph], loss: Loss) -> Objective:
         """``loss`` of the outputs for the union of the graphs that a batch numbers."""
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, numbers, wanted = batch
-            outputs = module(self._tensors([graphs[i] for i in numbers.tolist()], dtype))
+            outputs = module(self._tensors([graphs[i] for i in numbers.tolist()], next(module.parameters())))
             return {"loss": loss(outputs, wanted, module.training)}
 
         return objective
@@ -81,7 +81,8 @@ def _half_square(output: Tensor, target: Tensor, _training: bool) -> Tensor:
 class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
     """A graph network for classes of whole graphs.
 
-    ``X`` is a sequence of graphs; the rows of a table are graphs of one node.
+    ``X`` is a sequence of graphs, ours or those of networkx or PyTorch Geometric; rows of a table are graphs of one
+    node.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed, codes)
         rows = TensorRows.of(precision(X, graphs, len(graphs)), np.arange(len(graphs)), codes.astype(np.int64))
-        objective = self._objective(graphs, rows.dtype, self._class_loss())
+        objective = self._objective(graphs, self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -123,7 +124,8 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
 class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     """A graph network for one number per graph, standardized in training.
 
-    ``X`` is a sequence of graphs; the rows of a table are graphs of one node.
+    ``X`` is a sequence of graphs, ours or those of networkx or PyTorch Geometric; rows of a table are graphs of one
+    node.
 
     Examples
     --------
@@ -158,7 +160,7 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
         empty = precision(X, graphs, len(graphs))
         standard = ((y - self.target_center_) / self.target_scale_).astype(empty.dtype)
         rows = TensorRows.of(empty, np.arange(len(graphs)), standard)
-        objective = self._objective(graphs, rows.dtype, _half_square)
+        objective = self._objective(graphs, _half_square)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict(self, X: Any) -> np.ndarray:

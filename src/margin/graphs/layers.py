@@ -70,7 +70,8 @@ def inverse_root_degrees(graph: GraphTensors) -> Tensor:
 
 def propagation_matrix(graph: GraphTensors) -> SparseMatrix:
     r""":math:`\hat D^{-1/2} \hat A \hat D^{-1/2}`, which a graph that stays the same makes once for all steps."""
-    n, loops, scale = len(graph.x), torch.arange(len(graph.x)), inverse_root_degrees(graph)
+    n, scale = len(graph.x), inverse_root_degrees(graph)
+    loops = torch.arange(n, device=graph.edges.device)
     source, target = (torch.cat([end, loops]) for end in graph.edges)
     return SparseMatrix.from_entries(target, source, scale[target] * scale[source], (n, n))
 
@@ -129,7 +130,7 @@ class GATLayer(nn.Module):
     def attention(self, graph: GraphTensors, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Sources, targets and weights (edges, heads) of all edges and of the loops that are added to them."""
         n = len(h)
-        loops = torch.arange(n)
+        loops = torch.arange(n, device=h.device)
         source, target = (torch.cat([end, loops]) for end in graph.edges)
         at_target, at_source = ((h * a).sum(dim=2) for a in (self.to_target, self.to_source))  # (n, heads)
         scores = at_target.index_select(0, target) + at_source.index_select(0, source)

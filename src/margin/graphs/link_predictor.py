@@ -22,6 +22,7 @@ from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.foundations.probability.softmax import softmax_rows
 from margin.graphs.base import GraphEstimator, coded_classes
+from margin.graphs.foreign_graphs import own_graph
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import GraphNetwork
 from margin.neural.activations.fused import fused_softplus
@@ -75,6 +76,7 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
+        X = own_graph(X)
         if not isinstance(X, Graph) or X.edges.shape[1] == 0:
             raise ValueError("LinkPredictor: X must be a graph with edges.")
         graph, n = self._graph(X, reset=True), len(X)
@@ -86,12 +88,12 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
                 raise ValueError("LinkPredictor: y must have at least 2 classes; got 1 class.")
         self._describe(int(self.width), [graph], n_relations=0 if y is None else len(classes))
         self.classes_ = classes
-        tensors, seed = self._tensors([graph], torch.float32), self._seed(state)
+        tensors, seed = self._tensors([graph], self._like_weights(torch.float32)), self._seed(state)
         train, valid = self._split(m, seed)
 
         def links(module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
             _, source, target, _ = batch
-            other = torch.randint(0, n, (2, len(source)), generator=noise)
+            other = torch.randint(0, n, (2, len(source)), generator=noise, device=noise.device)
             edge_scores, drawn_scores = module(tensors, source, target), module(tensors, *other)
             return {"loss": fused_softplus(-edge_scores) + fused_softplus(drawn_scores)}
 
@@ -106,14 +108,15 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Probabilities of the classes of every pair of nodes."""
-        module = self._ready_module()
+        module, X = self._ready_module(), own_graph(X)
         if not isinstance(X, Graph):
             raise ValueError(f"LinkPredictor: X must be a graph; got {type(X).__name__}.")
         graph = self._graph(X, reset=False)
         source, target = graph.edges if pairs is None else _ends(pairs, len(graph))
         with torch.inference_mode(), torch_threads(1):
-            scores = module(self._tensors([graph], torch.float32), torch.from_numpy(source), torch.from_numpy(target))
-        scores = scores.numpy().astype(np.float64)
+            tensors = self._tensors([graph], next(module.parameters()))
+            scores = module(tensors, self._placed(source), self._placed(target))
+        scores = scores.numpy(force=True).astype(np.float64)
         return softmax_rows(np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores)
 
     def predict(self, X: Any, pairs: Any = None) -> np.ndarray:

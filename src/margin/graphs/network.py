@@ -157,14 +157,14 @@ def _layer(
 def with_edge_features(graph: GraphTensors, architecture: str) -> GraphTensors:
     """'mpnn' needs features of edges: where there are none, each is 1."""
     if architecture == "mpnn" and graph.e is None:
-        return graph._replace(e=torch.ones(graph.edges.shape[1], 1, dtype=graph.x.dtype))
+        return graph._replace(e=torch.ones(graph.edges.shape[1], 1, dtype=graph.x.dtype, device=graph.x.device))
     return graph
 
 
 def with_sparse_matrices(graph: GraphTensors, architecture: str) -> GraphTensors:
     """The graph of many steps: its propagation matrix for 'gcn', and features that are mostly 0, such as words of
     texts, as a sparse matrix where the first layer takes one."""
-    if not is_fast():
+    if not is_fast() or graph.x.device.type != "cpu":
         return graph
     if architecture == "gcn":
         graph = graph._replace(propagation=propagation_matrix(graph))

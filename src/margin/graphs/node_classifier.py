@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
-from margin.core.classes import encode_classes
+from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Integer
+from margin.core.labels import has_label
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.foundations.probability.softmax import softmax_rows
-from margin.graphs.base import GraphEstimator, coded_classes, precision
+from margin.graphs.base import GraphEstimator, precision
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
 from margin.neural.estimators.parameters import LossOfClasses
@@ -29,8 +30,9 @@ __all__ = ["NodeClassifier"]
 class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
     """A graph network for classes of nodes: all nodes pass messages, those with a label have a loss.
 
-    ``X`` is one :class:`~margin.graphs.graph.Graph`; a table is a graph without edges. Every step takes the whole
-    graph.
+    ``X`` is one :class:`~margin.graphs.graph.Graph`, or one of networkx or PyTorch Geometric; a table is a graph
+    without edges. Every step takes the whole graph. As everywhere in semi-supervised learning, nodes whose class in
+    ``y`` is -1, None or NaN are unlabeled, unless -1 and one other number are the two classes.
 
     Examples
     --------
@@ -50,7 +52,10 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
     classes_: np.ndarray = attribute("The classes, sorted.")
 
     def fit(self, X: Any, y: Any = None, labeled: Any = None) -> Any:
-        """Learn the classes ``y`` of the nodes of ``X``; only nodes numbered or masked by ``labeled`` show theirs."""
+        """Learn the classes ``y`` of the nodes of ``X``.
+
+        Only nodes numbered or masked by ``labeled`` show theirs; by default those that have one, see above.
+        """
         return self._consume(self.iterate(X, y, labeled), X, y)
 
     def iterate(
@@ -59,15 +64,13 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         graph = self._graph(X, reset=True)
-        y = coded_classes("NodeClassifier", y, len(graph), "node")
-        nodes = _numbers(labeled, len(graph))
-        classes, codes = encode_classes(y[nodes])
-        if len(classes) < 2:
-            raise ValueError("NodeClassifier: labeled nodes must have at least 2 classes; got 1 class.")
+        y = _node_labels(y, len(graph))
+        nodes = np.flatnonzero(has_label(y)) if labeled is None else _numbers(labeled, len(graph))
+        classes, codes = _classes(y[nodes])
         self._describe(len(classes), [graph])
         self.classes_ = classes
         empty = precision(X, [graph], len(graph))
-        tensors = self._tensors([graph], torch.from_numpy(empty).dtype)
+        tensors = self._tensors([graph], self._like_weights(torch.from_numpy(empty).dtype))
         seed = self._seed(state)
         train, valid = self._split(len(nodes), seed, codes)
 
@@ -89,8 +92,16 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
 
-    def _tensors(self, graphs: Sequence[Graph], dtype: torch.dtype) -> GraphTensors:
-        return with_sparse_matrices(super()._tensors(graphs, dtype), self.network_["architecture"])
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the nodes of which ``y`` has a class."""
+        predicted = self.predict(X)
+        y = _node_labels(y, len(predicted))
+        known = np.isin(y, self.classes_) | has_label(y)
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(np.average(predicted[known] == y[known], weights=weight[known]))
+
+    def _tensors(self, graphs: Sequence[Graph], like: Tensor) -> GraphTensors:
+        return with_sparse_matrices(super()._tensors(graphs, like), self.network_["architecture"])
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -100,10 +111,32 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         return n_rows if self.batch_size == "auto" else int(self.batch_size)
 
 
+def _node_labels(y: Any, n: int) -> np.ndarray:
+    """``y`` as it came, one entry for each of ``n`` nodes."""
+    if y is None:
+        raise ValueError("NodeClassifier requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n:
+        raise ValueError(f"NodeClassifier: y must have one class per node, {n}; got {len(y)}.")
+    return y
+
+
+def _classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of the labeled nodes, and the code of each."""
+    if labels.dtype.kind == "O":
+        labels = np.array(labels.tolist())  # strings among which None or NaN stood
+    check_classes(labels)
+    classes, codes = encode_classes(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"NodeClassifier: labeled nodes must have at least 2 classes; got {len(classes)} class of {len(labels)} "
+            "labeled nodes."
+        )
+    return classes, codes
+
+
 def _numbers(labeled: Any, n: int) -> np.ndarray:
     """Numbers of the nodes that ``labeled`` names by number or by mask."""
-    if labeled is None:
-        return np.arange(n)
     chosen = np.asarray(labeled)
     if chosen.dtype == bool and chosen.shape == (n,):
         return np.flatnonzero(chosen)

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from margin.meta.domain_adaptation import DomainAdaptationClassifier
     from margin.meta.domains import domain_adapt
     from margin.meta.episodes import Episode, sample_episode
     from margin.meta.few_shot import FewShotLearner
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from margin.meta.zero_shot import ZeroShot
 
 __all__ = [
+    "DomainAdaptationClassifier",
     "Episode",
     "FewShotLearner",
     "ZeroShot",
@@ -22,6 +24,7 @@ __all__ = [
 ]
 
 HOMES = {
+    "domain_adaptation": ("DomainAdaptationClassifier",),
     "domains": ("domain_adapt",),
     "episodes": ("Episode", "sample_episode"),
     "few_shot": ("FewShotLearner",),

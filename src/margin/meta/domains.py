@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from margin.core.arguments import finite, shown
 from margin.linear import LogisticRegression
 from margin.meta.transfer import fine_tune
 from margin.neural.activations.fused import fused_softplus
@@ -120,8 +121,7 @@ def domain_adapt(
     methods = ("none", "coral", "importance", "dann")
     if method not in methods:
         raise ValueError(f"domain_adapt: method must be one of {', '.join(methods)}; got {method!r}.")
-    X, y = np.asarray(source[0], dtype=np.float64), np.asarray(source[1], dtype=np.int64)
-    target = np.asarray(target, dtype=np.float64)
+    X, y, target = _domains(source, target)
     n_classes = int(y.max()) + 1
     if method == "dann":
         return _adversarial(X, y, target, n_classes, width, epochs, strength, random_state)
@@ -129,6 +129,25 @@ def domain_adapt(
     rows = coral(X, target) if method == "coral" else X
     net = build(lambda: MLP([X.shape[1], width, n_classes]), random_state)
     return fine_tune(net, rows, y, epochs=epochs, weight=weight, random_state=random_state)
+
+
+def _domains(source: Any, target: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and classes of the source, and rows of the target, if they fit together."""
+    if not isinstance(source, tuple | list) or len(source) != 2:
+        raise ValueError(f"domain_adapt: source must be a pair of rows and labels; got {shown(source)}.")
+    X, other = finite("domain_adapt", "source rows", source[0]), finite("domain_adapt", "target", target)
+    labels = np.asarray(source[1])
+    if X.ndim != 2 or other.ndim != 2 or X.shape[1] != other.shape[1] or not len(other):
+        raise ValueError(
+            f"domain_adapt: rows of source and target must be tables with as many columns; got {X.shape} and "
+            f"{other.shape}."
+        )
+    if labels.dtype.kind not in "biu" or labels.shape != (len(X),) or not len(X) or labels.min() < 0:
+        raise ValueError(
+            f"domain_adapt: labels of source must be integers from 0 on, one for each of {len(X)} rows; got "
+            f"{shown(source[1])}."
+        )
+    return X, labels.astype(np.int64), other
 
 
 def _adversarial(

@@ -74,4 +74,4 @@ def one_shot_classify(embed: Callable[[Any], np.ndarray], support: Any, support_
             f"with {len(np.unique(labels))} different labels."
         )
     near, far = (torch.from_numpy(np.asarray(embed(rows))) for rows in (support, query))
-    return labels[nearest_support(near, torch.arange(len(labels)), far).numpy()]
+    return labels[nearest_support(near, torch.arange(len(labels)), far).numpy(force=True)]

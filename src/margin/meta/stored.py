@@ -6,7 +6,21 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, OneOf, Sizes, StringOf, Violation, optional
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    FieldsOf,
+    Form,
+    ListOf,
+    ModelWith,
+    OneOf,
+    Sizes,
+    StringOf,
+    TrueOrFalse,
+    Violation,
+    optional,
+    sometimes,
+)
 from margin.neural.activations.table import ACTIVATIONS
 from margin.neural.stored import MOST_PIXELS, TRAINED, check_built, check_layers
 from margin.neural.stored_parts import DescribedPart
@@ -23,6 +37,12 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         if len(network["shape"]) != 3 or n_features != sizes["n_features"]:
             raise Violation("network_ must have images of as many values as X has columns")
         _check_encoder(model)
+    elif "sizes" not in network:
+        layers = network["pixel_sizes"] if "pixel_sizes" in network else network["direct_sizes"]
+        n_outputs = layers[-1]
+        if len(layers) < 2 or layers[0] != sizes["n_features"]:
+            raise Violation("network_ must take as many values as X has columns")
+        _check_encoder(model, float32=False)
     else:
         layers = network["sizes"]
         n_outputs = layers[-1]
@@ -35,29 +55,40 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("weights_ must all have one dtype")
 
 
-def _check_encoder(model: Mapping[str, Any]) -> None:
+def _check_encoder(model: Mapping[str, Any], float32: bool = True) -> None:
     from margin.meta.embedding_network import embedding_network
 
-    check_built(model["weights_"], lambda: embedding_network(**model["network_"]))
+    check_built(model["weights_"], lambda: embedding_network(**model["network_"]), float32=float32)
 
 
 MLP_NETWORK = FieldsOf({"sizes": ListOf(Count(low=1, high=2**31)), "activation": DescribedPart(ACTIVATIONS)})
+PIXEL_NETWORK = FieldsOf({"pixel_sizes": ListOf(Count(low=1, high=2**31)), "activation": DescribedPart(ACTIVATIONS)})
+DIRECT_NETWORK = FieldsOf({"direct_sizes": ListOf(Count(low=1, high=2**31)), "activation": DescribedPart(ACTIVATIONS)})
 IMAGE_NETWORK = FieldsOf(
     {
         "encoder": ListOf(StringOf()),
         "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
         "n_outputs": Count(low=1, high=MOST_PIXELS),
-    }
+        "channels_last": TrueOrFalse(),
+    },
+    may_lack=("channels_last",),
 )
 FORMS: Mapping[str, Form] = {
+    "DomainAdaptationClassifier": Form(
+        {
+            "classes_": ArrayOf("n_classes", kind="labels"),
+            "estimator_": ModelWith(["predict"], columns="n_features"),
+        }
+    ),
     "FewShotLearner": Form(
         {
             **TRAINED,
             "classes_": ArrayOf("n_classes", kind="labels"),
             "center_": ArrayOf("n_features"),
             "scale_": ArrayOf("n_features"),
+            "row_shape_": sometimes(optional(ListOf(Count(low=1, high=MOST_PIXELS)))),
             "prototypes_": optional(ArrayOf("n_classes", None)),
-            "network_": OneOf(MLP_NETWORK, IMAGE_NETWORK),
+            "network_": OneOf(MLP_NETWORK, PIXEL_NETWORK, DIRECT_NETWORK, IMAGE_NETWORK),
         },
         [_layers_are_stored],
     ),

@@ -8,18 +8,20 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from torch import nn
 
+from margin.core.estimator import RUNNING
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
 from margin.neural.training.objectives import cross_entropy
-from margin.neural.weights import build
+from margin.neural.weights import build, copy_weights
 
 __all__ = ["accuracy", "fine_tune", "pretrain_then_finetune", "transfer_curve", "with_new_head"]
 
 
 def fine_tune(
-    module: nn.Module,
+    module: Any,
     X: Any,
     y: Any,
     *,
@@ -29,17 +31,18 @@ def fine_tune(
     rate: float = 1e-2,
     weight: Any = None,
     random_state: int = 0,
-) -> nn.Module:
+) -> Any:
     """A copy of ``module`` trained on classes ``y``; parameters with names that begin with one of ``freeze`` stay.
 
     Parameters
     ----------
-    module : Module
-        A network that gives one score per class.
+    module : Module or fitted classifier
+        A network that gives one score per class, or a classifier of :mod:`margin.neural`, which may be fitted to other
+        classes: the copy starts from its weights, with a new last layer where the classes are others.
     X : array-like of shape (n, n_features)
         Rows.
     y : array-like of shape (n,)
-        Classes 0 to k - 1.
+        Classes 0 to k - 1; any labels for a classifier.
     freeze : sequence of str
         Beginnings of the names of parameters that stay as they are.
     epochs : int
@@ -53,6 +56,18 @@ def fine_tune(
     random_state : int
         Seed.
     """
+    if hasattr(module, "weights_") and hasattr(module, "classes_"):
+        if freeze or weight is not None:
+            raise ValueError(
+                f"fine_tune: freeze and weight are for torch Modules; got a {type(module).__name__}, all of whose "
+                "layers learn."
+            )
+        return _tuned_classifier(module, X, y, epochs, batch_size, rate, random_state)
+    if not isinstance(module, nn.Module):
+        raise ValueError(
+            "fine_tune: module must be a torch Module or a fitted classifier with a network; got "
+            f"{'an unfitted ' if hasattr(module, 'fit') else ''}{type(module).__name__}."
+        )
     tuned = deepcopy(module).requires_grad_(True)
     for start in freeze:
         named = [p for name, p in tuned.named_parameters() if name.startswith(start)]
@@ -66,6 +81,33 @@ def fine_tune(
     for _ in train(Training(batches, step, Plan(epochs, record_steps=None), threads=1)):
         pass
     return tuned.eval()
+
+
+def _tuned_classifier(model: Any, X: Any, y: Any, epochs: int, batch_size: int, rate: float, seed: int) -> Any:
+    """A classifier for ``y`` that starts from the weights of ``model`` wherever both networks have the same."""
+    tuned = clone(model).set_params(
+        max_iter=epochs, batch_size=batch_size, learning_rate_init=rate, random_state=seed, warm_start=False
+    )
+    begun = tuned.iterate(X, y)  # describes the network for the new classes
+    next(begun)
+    begun.close()
+    for name in ("center_", "scale_"):  # the first layers belong to the scaling they were learned with
+        if name in vars(model):
+            setattr(tuned, name, getattr(model, name))
+    for name in ("center", "scale"):
+        if name in getattr(model, "network_", {}):
+            tuned.network_[name] = model.network_[name]
+    fresh = copy_weights(build(tuned._network, seed))
+    last = list(fresh)[-2:]  # weight and bias of the last layer
+    same = np.array_equal(tuned.classes_, model.classes_)
+    for name, array in fresh.items():
+        learned = model.weights_.get(name)
+        if learned is not None and learned.shape == array.shape and (same or name not in last):
+            fresh[name] = np.array(learned)
+    for name in (*RUNNING, "_module"):
+        tuned.__dict__.pop(name, None)
+    tuned.weights_ = fresh
+    return tuned.set_params(warm_start=True).fit(X, y).set_params(warm_start=False)
 
 
 def with_new_head(module: MLP, n_outputs: int, random_state: int = 0) -> MLP:
@@ -83,7 +125,7 @@ def pretrain_then_finetune(
     target: tuple[Any, Any],
     *,
     hidden: Sequence[int] = (64, 32),
-    freeze: Sequence[str] = ("linears.0",),
+    freeze: Sequence[str] = (),
     epochs: tuple[int, int] = (30, 50),
     random_state: int = 0,
 ) -> tuple[nn.Module, nn.Module]:
@@ -126,7 +168,7 @@ def transfer_curve(
     n_labels: Sequence[int],
     *,
     hidden: Sequence[int] = (64, 32),
-    freeze: Sequence[str] = ("linears.0",),
+    freeze: Sequence[str] = (),
     epochs: tuple[int, int] = (30, 50),
     repeats: int = 5,
     random_state: int = 0,
@@ -184,4 +226,4 @@ def accuracy(module: nn.Module, X: Any, y: Any) -> float:
     """Fraction of rows whose highest score is that of their class."""
     with torch.inference_mode():
         scores = module.eval()(torch.from_numpy(np.asarray(X, dtype=np.float32)))
-    return float(np.mean(scores.argmax(dim=1).numpy() == np.asarray(y)))
+    return float(np.mean(scores.argmax(dim=1).numpy(force=True) == np.asarray(y)))

@@ -56,9 +56,9 @@ def shift_images(x: Tensor, distance: float, generator: torch.Generator) -> Tens
     n, _, h, w = x.shape
     moves = draw_shifts((n, h, w), distance, generator)
     down, right = (moves[:, 1, 2:] * h / 2).round().long(), (moves[:, 0, 2:] * w / 2).round().long()
-    rows = (torch.arange(h) + down).clamp_(0, h - 1)
-    columns = (torch.arange(w) + right).clamp_(0, w - 1)
-    images = torch.arange(n)[:, None, None]
+    rows = (torch.arange(h, device=x.device) + down).clamp_(0, h - 1)
+    columns = (torch.arange(w, device=x.device) + right).clamp_(0, w - 1)
+    images = torch.arange(n, device=x.device)[:, None, None]
     moved = x.permute(0, 2, 3, 1)[images, rows[:, :, None], columns[:, None, :]]  # (N, H, W, C), without interpolation
     return moved.permute(0, 3, 1, 2)
 
@@ -75,13 +75,14 @@ def rotate(x: Tensor, degrees: float, generator: torch.Generator) -> Tensor:
 
 def add_noise(x: Tensor, deviation: float, generator: torch.Generator) -> Tensor:
     """Independent normal noise on every pixel."""
-    return x + deviation * torch.randn(x.shape, generator=generator).to(x.dtype)
+    return x + deviation * torch.randn(x.shape, generator=generator, device=generator.device).to(x.dtype)
 
 
 def change_colors(x: Tensor, strength: float, generator: torch.Generator) -> Tensor:
     r"""Each channel of each image stretched by a factor within :math:`1\pm s` and moved by up to s."""
     shape = (len(x), x.shape[1], 1, 1)
-    factor, offset = (strength * (2 * torch.rand(2, *shape, generator=generator) - 1)).to(x.dtype)
+    drawn = torch.rand(2, *shape, generator=generator, device=generator.device)
+    factor, offset = (strength * (2 * drawn - 1)).to(x.dtype)
     return x * (1 + factor) + offset
 
 
@@ -89,20 +90,25 @@ def cutout(x: Tensor, side: float, generator: torch.Generator) -> Tensor:
     """A square of each image, centered anywhere in it, set to 0."""
     n, _, h, w = x.shape
     side = int(side)
-    top = torch.randint(0, h, (n, 1), generator=generator) - side // 2
-    left = torch.randint(0, w, (n, 1), generator=generator) - side // 2
-    rows, columns = torch.arange(h) - top, torch.arange(w) - left
+    top = torch.randint(0, h, (n, 1), generator=generator, device=generator.device) - side // 2
+    left = torch.randint(0, w, (n, 1), generator=generator, device=generator.device) - side // 2
+    rows, columns = torch.arange(h, device=x.device) - top, torch.arange(w, device=x.device) - left
     inside = ((rows >= 0) & (rows < side))[:, :, None] & ((columns >= 0) & (columns < side))[:, None, :]
     return x.masked_fill(inside[:, None], 0.0)
 
 
 def mixup(x: Tensor, strength: float, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Each image mixed with a partner: the mixture, the numbers of the partners, and the part of the image itself."""
-    gammas = torch._standard_gamma(torch.full((2, len(x)), strength, dtype=torch.float64), generator)
+    shape = torch.full((2, len(x)), strength, dtype=_widest(x.device), device=x.device)
+    gammas = torch._standard_gamma(shape, generator)
     part = (gammas[0] / gammas.sum(dim=0)).nan_to_num(0.5).to(x.dtype)
-    partner = torch.randperm(len(x), generator=generator)
+    partner = torch.randperm(len(x), generator=generator, device=generator.device)
     weight = part.view(-1, 1, 1, 1)
     return weight * x + (1 - weight) * x[partner], partner, part
+
+
+def _widest(device: torch.device) -> torch.dtype:
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 class Kind(NamedTuple):

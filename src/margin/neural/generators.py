@@ -44,11 +44,17 @@ def generator_array(generator: torch.Generator) -> np.ndarray:
 
 def load_generator(generator: torch.Generator, state: Any) -> None:
     """Let ``generator`` continue where :func:`generator_array` was taken."""
-    generator.set_state(torch.from_numpy(np.array(state)))
+    bits = torch.from_numpy(np.array(state))
+    if len(bits) != len(generator.get_state()):
+        raise ValueError(
+            f"load_generator: the state was taken on another kind of device than {generator.device}; "
+            "a fit goes on where it began."
+        )
+    generator.set_state(bits)
 
 
 class GlobalStream:
-    """A stream that stands in for torch's global generator while :meth:`active`.
+    """A stream that stands in for torch's global generator of a device while :meth:`active`.
 
     >>> stream = GlobalStream(0)
     >>> with stream.active():
@@ -59,19 +65,35 @@ class GlobalStream:
     (True, True)
     """
 
-    def __init__(self, seed: int):
-        self.position = torch.Generator().manual_seed(seed).get_state()
+    def __init__(self, seed: int, device: torch.device | None = None):
+        self.device = device or torch.device("cpu")
+        self.position = torch.Generator(self.device).manual_seed(seed).get_state()
 
     @contextmanager
     def active(self) -> Iterator[None]:
         with global_generator:
-            before = torch.default_generator.get_state()
-            torch.default_generator.set_state(self.position)
+            before = self._get()
+            self._set(self.position)
             try:
                 yield
             finally:
-                self.position = torch.default_generator.get_state()
-                torch.default_generator.set_state(before)
+                self.position = self._get()
+                self._set(before)
+
+    def restart(self, seed: int) -> None:
+        """Begin anew from ``seed``, while :meth:`active`."""
+        self._set(torch.Generator(self.device).manual_seed(seed).get_state())
+
+    def _get(self) -> torch.Tensor:
+        if self.device.type == "cpu":
+            return torch.default_generator.get_state()
+        return torch.get_device_module(self.device).get_rng_state(self.device)
+
+    def _set(self, position: torch.Tensor) -> None:
+        if self.device.type == "cpu":
+            torch.default_generator.set_state(position)
+        else:
+            torch.get_device_module(self.device).set_rng_state(position, self.device)
 
     def state(self) -> np.ndarray:
         return self.position.numpy().copy()

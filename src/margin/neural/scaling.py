@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from margin.core.number_range import in_safe_units
 
-__all__ = ["Scaling"]
+__all__ = ["Scaling", "share_a_unit", "usual_deviation"]
 
 
 class Scaling(NamedTuple):
@@ -25,13 +25,24 @@ class Scaling(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, weight: np.ndarray | None = None) -> Scaling:
-        """Weighted mean and standard deviation of every column; a constant column keeps scale 1."""
+        """Weighted mean and deviation of every column; a constant one gets scale 1, or that of its rounding."""
         n = X.shape[0]
         fraction = np.full(n, 1 / n) if weight is None else weight / np.sum(weight, dtype=np.float64)
         center, deviation = in_safe_units(lambda rows: _mean_and_deviation(rows, fraction), X)
         # Rounding leaves a constant column with a deviation of a few units in the last place of its mean.
-        constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(center)
-        return cls(center, np.where(constant, 1.0, deviation))
+        rounding = 10 * np.finfo(X.dtype).eps * np.abs(center)
+        return cls(center, np.where(deviation <= rounding, np.maximum(1.0, rounding), deviation))
+
+    @classmethod
+    def of_values(cls, X: np.ndarray, one_unit: bool = False, least: float = 1.0) -> Scaling:
+        """Of what a network shall give back: no column in one unit with the others, as pixels are, is divided by less
+        than ``least`` of their usual deviation. One that hardly ever moves would be blown up, and noise in it, too.
+        """
+        scaling = cls.of(X)
+        moves = X.min(axis=0) < X.max(axis=0)
+        if not moves.any() or not (one_unit or share_a_unit(X)):
+            return scaling
+        return cls(scaling.center, np.maximum(scaling.scale, least * usual_deviation(scaling.scale[moves])))
 
     @classmethod
     def none(cls, n_columns: int) -> Scaling:
@@ -42,6 +53,22 @@ class Scaling(NamedTuple):
 
     def undo(self, U: np.ndarray) -> np.ndarray:
         return U * self.scale + self.center
+
+
+def usual_deviation(deviations: np.ndarray) -> float:
+    """That of all columns together."""
+    largest = float(np.max(deviations)) or 1.0  # in units of which squares do not overflow
+    return largest * float(np.sqrt(np.mean(np.square(deviations / largest))))
+
+
+def share_a_unit(X: np.ndarray) -> bool:
+    """Whether half of the columns or more have the same smallest and the same largest value, as pixels have.
+
+    >>> share_a_unit(np.array([[0, 0, 0.0], [1, 1, 0.2]])), share_a_unit(np.array([[0, 0, 0.0], [1, 70, 9.0]]))
+    (True, False)
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    return bool(np.mean((low == low.min()) & (high == high.max())) >= 0.5 and high.max() > low.min())
 
 
 def _mean_and_deviation(X: Any, fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

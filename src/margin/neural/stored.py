@@ -13,7 +13,6 @@ from margin.core.invariants import (
     ArrayOf,
     Count,
     FieldsOf,
-    Form,
     ListOf,
     OneOf,
     Real,
@@ -31,14 +30,26 @@ from margin.neural.stored_parts import DescribedPart
 from margin.neural.stored_transformers import CONFIG, check_config
 
 __all__ = [
+    "CLASSES",
     "DEFAULT_WIDTH",
-    "FORMS",
+    "IMAGES",
+    "LAYERS",
+    "MODULE",
     "MOST_PIXELS",
+    "PATCHES",
     "SCALING",
+    "SERIES",
+    "SIDE_BY_SIDE",
     "TRAINED",
     "check_built",
     "check_channels",
     "check_layers",
+    "image_network_is_stored",
+    "layers_are_stored",
+    "patch_network_is_stored",
+    "recurrent_layers_are_stored",
+    "side_by_side_layers_are_stored",
+    "stand_in_is_stored",
 ]
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
@@ -88,7 +99,7 @@ def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix
         raise Violation("weights_ must hold the layers that network_ names and no others")
 
 
-def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     network = model["network_"]
@@ -108,7 +119,7 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("weights_ must all have one dtype")
 
 
-def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """A file names no module, so what it holds is the perceptron that stands in for one."""
     if "network_" not in model:
         return
@@ -121,7 +132,7 @@ def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must end with the outputs")
 
 
-def _side_by_side_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def side_by_side_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """Every layer has the weights (networks, in, out) and biases (networks, 1, out) of all networks."""
     if "network_" not in model:
         return
@@ -139,7 +150,7 @@ def _side_by_side_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> N
         raise Violation("weights_ must all have one dtype")
 
 
-def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """Every recurrent layer has the matrices and biases of its gates, the head its map, and there is no more."""
     if "network_" not in model:
         return
@@ -180,7 +191,7 @@ def _image_shape(network: Mapping[str, Any], sizes: Sizes, two_each: bool = Fals
     return shape
 
 
-def _patch_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def patch_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.attention.config import TransformerConfig
@@ -198,7 +209,7 @@ def _patch_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     )
 
 
-def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """The described network, built without memory, has the names and shapes of the stored weights."""
     if "network_" not in model:
         return
@@ -211,122 +222,53 @@ def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: image_network(**{**network, "shape": shape}), prefix="body.")
 
 
-NETWORK: dict[str, Stored] = {
-    **TRAINED,
-    "center_": ArrayOf("n_features"),
-    "scale_": ArrayOf("n_features"),
-    "network_": FieldsOf(
-        {
-            "sizes": ListOf(Count(low=1)),
-            "activation": DescribedPart({**ACTIVATIONS, **COMPETING}),
-            "dropout": Real(0.0, 1.0, finite=True),
-            "negative_slope": Real(0.0, finite=True),
-            "norm": DescribedPart(NORMALIZATIONS),
-        },
-        may_lack=("norm",),
-    ),
-}
-SIDE_BY_SIDE: dict[str, Stored] = {
-    **TRAINED,
-    "center_": ArrayOf("n_features"),
-    "scale_": ArrayOf("n_features"),
-    "network_": FieldsOf(
-        {
-            "n_networks": Count(low=1),
-            "sizes": ListOf(Count(low=1)),
-            "activation": DescribedPart(ACTIVATIONS),
-            "zero_output": TrueOrFalse(),
-        }
-    ),
-}
-MODULE: dict[str, Stored] = {**TRAINED, "network_": FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
-SERIES: dict[str, Stored] = {
-    **TRAINED,
-    "center_": ArrayOf("n_channels"),
-    "scale_": ArrayOf("n_channels"),
-    "table_": TrueOrFalse(),
-    "network_": FieldsOf(
-        {
-            "n_inputs": Count(low=1, size="n_channels"),
-            "n_outputs": Count(low=1),
-            "cell": StringOf(tuple(GATES)),
-            "hidden_size": Count(low=1),
-            "n_layers": Count(low=1, high=MOST_LAYERS),
-            "dropout": Real(0.0, 1.0, finite=True),
-            "truncation": optional(Count(low=1)),
-        }
-    ),
-}
+LAYERS = FieldsOf(
+    {
+        "sizes": ListOf(Count(low=1)),
+        "activation": DescribedPart({**ACTIVATIONS, **COMPETING}),
+        "dropout": Real(0.0, 1.0, finite=True),
+        "negative_slope": Real(0.0, finite=True),
+        "norm": DescribedPart(NORMALIZATIONS),
+    },
+    may_lack=("norm",),
+)
+SIDE_BY_SIDE = FieldsOf(
+    {
+        "n_networks": Count(low=1),
+        "sizes": ListOf(Count(low=1)),
+        "activation": DescribedPart(ACTIVATIONS),
+        "zero_output": TrueOrFalse(),
+    }
+)
+MODULE = FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})
+SERIES = FieldsOf(
+    {
+        "n_inputs": Count(low=1, size="n_channels"),
+        "n_outputs": Count(low=1),
+        "cell": StringOf(tuple(GATES)),
+        "hidden_size": Count(low=1),
+        "n_layers": Count(low=1, high=MOST_LAYERS),
+        "dropout": Real(0.0, 1.0, finite=True),
+        "truncation": optional(Count(low=1)),
+    }
+)
 SCALING: dict[str, Stored] = {"center": ListOf(Real(finite=True)), "scale": ListOf(Real(low=1e-38, finite=True))}
 SCALED_IMAGES: dict[str, Stored] = {
     "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
     "n_outputs": Count(low=1, high=MOST_PIXELS),
     **SCALING,
 }
-IMAGES: dict[str, Stored] = {
-    **TRAINED,
-    "input_dtype_": StringOf(("uint8", "float32")),
-    "network_": FieldsOf(
-        {
-            **SCALED_IMAGES,
-            "architecture": OneOf(StringOf(), ListOf(StringOf())),
-            "activation": DescribedPart(ACTIVATIONS),
-            "norm": DescribedPart(NORMALIZATIONS),
-            "pooling": StringOf(("max", "avg")),
-            "width": Real(0.0, 100.0, finite=True),
-            "dropout": optional(Real(0.0, 1.0, finite=True)),
-        },
-        may_lack=("norm",),
-    ),
-}
-PATCHES: dict[str, Stored] = {
-    **IMAGES,
-    "network_": FieldsOf({**SCALED_IMAGES, "patch": Count(low=1, high=MOST_PIXELS), "config": CONFIG}),
-}
-CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
-TARGETS: dict[str, Stored] = {
-    "target_center_": ArrayOf("n_outputs"),
-    "target_scale_": ArrayOf("n_outputs"),
-    "single_target_": TrueOrFalse(),
-}
-LINK: dict[str, Stored] = {"out_activation_": StringOf(("identity", "exp"))}
-FORMS: Mapping[str, Form] = {
-    "MLPClassifier": Form(
-        {**CLASSES, **NETWORK, "out_activation_": StringOf(("softmax", "logistic"))}, [_layers_are_stored]
-    ),
-    "MLPRegressor": Form(
-        {
-            **NETWORK,
-            **TARGETS,
-            **LINK,
-        },
-        [_layers_are_stored],
-    ),
-    "TabularNetClassifier": Form(
-        {**CLASSES, **SIDE_BY_SIDE, "temperature_": Real(1e-3, 1e3, finite=True)}, [_side_by_side_layers_are_stored]
-    ),
-    "TabularNetRegressor": Form({**SIDE_BY_SIDE, **TARGETS, **LINK}, [_side_by_side_layers_are_stored]),
-    "SequenceClassifier": Form({**CLASSES, **SERIES}, [_recurrent_layers_are_stored]),
-    "SequenceRegressor": Form(
-        {
-            **SERIES,
-            **TARGETS,
-            **LINK,
-        },
-        [_recurrent_layers_are_stored],
-    ),
-    "CNNClassifier": Form({**CLASSES, **IMAGES}, [_image_network_is_stored]),
-    "CNNRegressor": Form(
-        {
-            **IMAGES,
-            **TARGETS,
-            **LINK,
-        },
-        [_image_network_is_stored],
-    ),
-    "VisionTransformer": Form({**CLASSES, **PATCHES}, [_patch_network_is_stored]),
-    "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
-    "NeuralRegressor": Form(
-        {**MODULE, "single_target_": TrueOrFalse(), "n_targets_": Count(low=1), **LINK}, [_stand_in_is_stored]
-    ),
-}
+IMAGES = FieldsOf(
+    {
+        **SCALED_IMAGES,
+        "architecture": OneOf(StringOf(), ListOf(StringOf())),
+        "activation": DescribedPart(ACTIVATIONS),
+        "norm": DescribedPart(NORMALIZATIONS),
+        "pooling": StringOf(("max", "avg")),
+        "width": Real(0.0, 100.0, finite=True),
+        "dropout": optional(Real(0.0, 1.0, finite=True)),
+    },
+    may_lack=("norm",),
+)
+PATCHES = FieldsOf({**SCALED_IMAGES, "patch": Count(low=1, high=MOST_PIXELS), "config": CONFIG})
+CLASSES = ArrayOf("n_outputs", kind="labels")

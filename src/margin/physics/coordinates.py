@@ -144,4 +144,4 @@ def recover_from_laplacian(image: Any, *, max_iter: int = 300, random_state: int
     for _ in train(Training(batches, step, Plan(1, record_steps=None), threads=1)):
         pass
     with torch.inference_mode():
-        return laplacian, module(points).reshape(image.shape).numpy()
+        return laplacian, module(points).reshape(image.shape).numpy(force=True)

@@ -154,7 +154,7 @@ class ResidualSquares:
         layout = closed([])
         with torch.no_grad():
             array, tape = self._propagate(x, layout)
-            misfit = weight * (array[0] - values).double().numpy()
+            misfit = weight * (array[0] - values).double().numpy(force=True)
         for column in range(values.shape[1]):
             slope = torch.zeros_like(array)
             slope[0, :, column] = weight
@@ -177,7 +177,7 @@ class ResidualSquares:
                     part.sum(), array, retain_graph=True, materialize_grads=True, allow_unused=True
                 )
                 columns = {name: _rowwise(part, tensor) for name, tensor in names.items()}
-            yield self._rows_of(slope, tape, layout, columns), part.detach().double().numpy()
+            yield self._rows_of(slope, tape, layout, columns), part.double().numpy(force=True)
 
     def _propagate(self, x: Tensor, layout: Layout) -> tuple[Tensor, DerivativeTape]:
         module = self.module
@@ -196,7 +196,7 @@ class ResidualSquares:
             for name, tensor in self.coefficients.items():
                 rows_of[id(tensor)] = columns[name][:, None] if name in columns else slope.new_zeros(slope.shape[1], 1)
             ordered = torch.cat([rows_of[id(parameter)] for parameter in self.module.parameters()], dim=1)
-        return np.ascontiguousarray(ordered.numpy(), dtype=np.float64)
+        return np.ascontiguousarray(ordered.numpy(force=True), dtype=np.float64)
 
     def _block(self) -> int:
         return max(1, ENTRIES // self.n_weights)

@@ -52,7 +52,7 @@ class LevenbergMarquardt(Step):
         self.parameters = list(module.parameters())
         decayed = decayed_names(module)
         shrunk = [torch.full_like(p, float(name in decayed)) for name, p in module.named_parameters()]
-        self.tol, self.penalty = tol, 0.5 * penalty * parameters_to_vector(shrunk).double().numpy()
+        self.tol, self.penalty = tol, 0.5 * penalty * parameters_to_vector(shrunk).double().numpy(force=True)
         self.damping = 0.0  # 0: not chosen yet
         self.growth = 2.0
         self.pending: Pending | None = None
@@ -90,7 +90,7 @@ class LevenbergMarquardt(Step):
         gradient, gram = self.problem.normal_equations(points)
         penalty = self.penalty / len(points)
         gram[np.diag_indices_from(gram)] += penalty
-        return NormalEquations(gradient + penalty * x.double().numpy(), gram)
+        return NormalEquations(gradient + penalty * x.double().numpy(force=True), gram)
 
     def _try(
         self, x: Tensor, points: Tensor, system: NormalEquations | JacobianRows, value: float
@@ -140,7 +140,7 @@ class LevenbergMarquardt(Step):
         return (
             self.problem.condition_weight * losses[0]
             + losses[1]
-            + float(self.penalty / n @ x.double().square().numpy())
+            + float(self.penalty / n @ x.double().square().numpy(force=True))
         )
 
     def _means(self, losses: tuple[float, float], batch: Batch) -> dict[str, Mean]:
@@ -158,7 +158,7 @@ class LevenbergMarquardt(Step):
             "damping": self.damping,
             "growth": self.growth,
             "batch_number": self.batch_number,
-            "before": None if self.pending is None else self.pending.before.numpy().copy(),
+            "before": None if self.pending is None else self.pending.before.numpy(force=True).copy(),
             "predicted": None if self.pending is None else self.pending.predicted,
             "converged": self.converged,
         }

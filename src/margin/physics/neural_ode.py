@@ -24,8 +24,9 @@ from torch import Tensor, nn
 
 from margin.core.arguments import finite
 from margin.core.domains import Choice, Integer, Number
+from margin.core.invariants import Real
 from margin.core.number_range import check_magnitude
-from margin.core.parameters import default, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations.table import ACTIVATIONS, Activation
@@ -42,15 +43,18 @@ from margin.neural.losses.regression import squared_error
 from margin.neural.nets.mlp import MLP
 from margin.neural.parts import described
 from margin.neural.training import TensorRows
+from margin.neural.training.steps import Objective
 from margin.optimize.rate_schedules import RateSchedule
 from margin.optimize.rules import Rule
 from margin.physics.discrete_adjoint import can_be_written_out, perceptron_states
 from margin.physics.steps import explicit_step
+from margin.physics.stored import SLOPE_NETWORK, slope_is_stored
 from margin.physics.tableaus import EXPLICIT
 
 __all__ = ["NeuralODE", "SlopeNetwork", "integrate", "integrate_adjoint"]
 
 MOST_INTERVALS = 10_000  # between two times of predict: beyond it an interval was meant in another unit
+SAME_INTERVAL = 1e-4  # relative difference of intervals that count as equal: times are often rounded
 LARGEST_STATE = 1e15  # squares of errors stay within float32
 
 
@@ -75,6 +79,17 @@ def integrate(f: nn.Module, y0: Tensor, times: Sequence[float], steps: int, meth
     y, states = y0, [y0]
     for start, end in pairwise(times):
         y = _between(f, y, start, end, steps, method)
+        states.append(y)
+    return torch.stack(states)
+
+
+def integrate_apart(f: nn.Module, y0: Tensor, lengths: Tensor, steps: int, method: str = "rk4") -> Tensor:
+    """States (1 + k, n, d) of rows that were seen ``lengths`` (n, k) apart, each at times of its own."""
+    y, states = y0, [y0]
+    for length in lengths.unbind(dim=1):
+        h = length[:, None] / steps
+        for _ in range(steps):
+            y, _ = explicit_step(f, 0.0, y, h, EXPLICIT[method])
         states.append(y)
     return torch.stack(states)
 
@@ -134,8 +149,10 @@ def _augmented(f: nn.Module, parameters: Sequence[Tensor], shape: torch.Size, t:
 class NeuralODE(NeuralEstimator):
     """A law of motion learned from trajectories.
 
-    ``X`` is (trajectories, times, d), seen every ``interval``. Training looks at windows of ``window`` intervals: the
-    state at their start is integrated and compared with the rest. ``predict(y0, times)`` goes on as far as asked.
+    ``X`` is (trajectories, times, d). ``y`` are the times at which it was seen, (times,) for all trajectories or
+    (trajectories, times), at any distances; without them the states were seen every ``interval``. Training looks at
+    windows of ``window`` intervals: the state at their start is integrated and compared with the rest.
+    ``predict(y0, times)`` goes on as far as asked.
 
     Examples
     --------
@@ -149,7 +166,9 @@ class NeuralODE(NeuralEstimator):
     hidden_layer_sizes: Sequence[int] | int = parameter((32,), LAYER_SIZES, "Units of each hidden layer of the slope.")
     _: KW_ONLY
     activation: str | Activation = parameter("tanh", ACTIVATION, "Activation function of the hidden units.")
-    interval: float = parameter(1.0, Number(above=0), "Time between two rows of a trajectory.")
+    interval: float = parameter(
+        1.0, Number(above=0), "Time between two rows of a trajectory, where fit is given no times."
+    )
     window: int = parameter(5, Integer(low=1), "Intervals that a training window covers.")
     steps: int = parameter(2, Integer(low=1, high=1_000), "Steps of the solver per interval.")
     method: str = parameter("rk4", Choice(*EXPLICIT), "Method of the solver.")
@@ -165,9 +184,17 @@ class NeuralODE(NeuralEstimator):
     )
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
+    interval_: float = attribute(
+        Real(low=1e-300, finite=True), "The usual time between two rows of a trajectory of the fit."
+    )
+    network_: dict[str, Any] = attribute(SLOPE_NETWORK)
+    _stored_rules = (slope_is_stored,)
+
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from the trajectories ``X`` seen at the times ``y``, yielding records; ``state`` continues a fit."""
         self._check_parameters()
         X = _states(X)
+        X = X[None] if X.ndim == 2 and np.ndim(y) == 1 and len(y) == len(X) else X  # one trajectory with its times
         if X.ndim != 3 or not X.size or X.shape[1] <= self.window:
             raise ValueError(
                 f"NeuralODE: X must be trajectories (n, times, d) of more than window={self.window} times; "
@@ -179,18 +206,48 @@ class NeuralODE(NeuralEstimator):
         if self._goes_on() and network != self.network_:
             raise ValueError("NeuralODE: warm_start must go on with the same network.")
         self.network_ = network
+        lengths = self._lengths(y, X.shape[:2])
+        self.interval_ = float(np.median(lengths))
         starts = np.arange(X.shape[1] - self.window)
         windows = np.concatenate([X[:, s : s + self.window + 1] for s in starts])
-        solve = integrate if self.gradient == "backprop" else integrate_adjoint
-        times = [k * self.interval for k in range(self.window + 1)]
-
-        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-            predicted = solve(module, batch[0][:, 0], times, self.steps, self.method).transpose(0, 1)
-            return {"loss": squared_error(predicted, batch[0]).mean(dim=(1, 2))}
-
+        apart = np.concatenate([lengths[:, s : s + self.window] for s in starts]).astype(np.float32)
         seed = self._seed(state)
         train, valid = self._split(len(windows), seed)
-        yield from self._train(objective, TensorRows.of(windows), train, valid, seed=seed, state=state)
+        regular = np.allclose(lengths, self.interval_, rtol=SAME_INTERVAL)
+        rows = TensorRows.of(windows) if regular else TensorRows.of(windows, apart)
+        yield from self._train(self._objective(regular), rows, train, valid, seed=seed, state=state)
+
+    def _lengths(self, times: Any, shape: tuple[int, ...]) -> np.ndarray:
+        """The time between every row of a trajectory and the next, (trajectories, times - 1)."""
+        if times is None:
+            return np.full((shape[0], shape[1] - 1), float(self.interval))
+        given = finite("NeuralODE", "y", times)
+        if given.shape not in (shape, shape[1:]):
+            raise ValueError(
+                f"NeuralODE: y must be the times of the rows of X, of shape {shape[1:]} or {shape}; got shape "
+                f"{given.shape}."
+            )
+        lengths = np.diff(np.broadcast_to(given, shape), axis=1)
+        if not (lengths > 0).all():
+            raise ValueError("NeuralODE: y must be times that grow from row to row.")
+        if self.gradient == "adjoint" and not np.allclose(lengths, np.median(lengths), rtol=SAME_INTERVAL):
+            raise ValueError("NeuralODE: gradient must be 'backprop' for times at unequal distances; got 'adjoint'.")
+        return lengths
+
+    def _objective(self, regular: bool) -> Objective:
+        """Squared error of the states of a window, which are seen every ``interval_`` or at times of their own."""
+        times = [k * self.interval_ for k in range(self.window + 1)]
+        solve = integrate if self.gradient == "backprop" else integrate_adjoint
+
+        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+            states = batch[0]
+            if regular:
+                predicted = solve(module, states[:, 0], times, self.steps, self.method)
+            else:
+                predicted = integrate_apart(module, states[:, 0], batch[1], self.steps, self.method)
+            return {"loss": squared_error(predicted.transpose(0, 1), states).mean(dim=(1, 2))}
+
+        return objective
 
     def predict(self, X: Any, times: Any = None) -> np.ndarray:
         """States (n, times, d) at ``times``, the first of which is where the rows of ``X`` (n, d) hold.
@@ -207,30 +264,36 @@ class NeuralODE(NeuralEstimator):
         if times is None:
             if X.ndim == 2:
                 raise ValueError("NeuralODE: times must be given where X has states and not trajectories.")
-            times = self.interval * np.arange(X.shape[1])
-        start = torch.from_numpy(np.ascontiguousarray(X[:, 0] if X.ndim == 3 else X))
+            times = self.interval_ * np.arange(X.shape[1])
+        start = self._placed(np.ascontiguousarray(X[:, 0] if X.ndim == 3 else X))
         with torch.inference_mode(), torch_threads(1):
             times = _times(times)
             most = max((abs(b - a) for a, b in pairwise(times)), default=0.0)
             steps = max(1, int(np.ceil(self.steps * self._intervals(most))))
-            return integrate(self._ready_module(), start, times, steps, self.method).transpose(0, 1).numpy()
+            return integrate(self._ready_module(), start, times, steps, self.method).transpose(0, 1).numpy(force=True)
 
     def _intervals(self, most: float) -> float:
         """How many intervals fit between two times that are asked for; refused where steps would go on for hours."""
-        count = most / self.interval
+        count = most / self.interval_
         if not count <= MOST_INTERVALS:
             raise ValueError(
-                f"NeuralODE: times must be at most {MOST_INTERVALS} intervals of {self.interval} apart; got {most}."
+                f"NeuralODE: times must be at most {MOST_INTERVALS} intervals of {self.interval_} apart; got {most}."
             )
         return count
 
     def score(self, X: Any, y: Any = None) -> float:
         """R^2 of trajectories predicted from their first states: 1 where they agree, 0 as good as their mean.
 
-        States that never change have no variance to explain: 1 if they are predicted exactly, 0 otherwise.
+        ``y`` are the times at which all of them were seen, as in fit, where they are not those of ``interval_``. States
+        that never change have no variance to explain: 1 if they are predicted exactly, 0 otherwise.
         """
-        predicted = self.predict(X)
         X = finite("NeuralODE", "X", X)
+        X = X[None] if X.ndim == 2 and np.ndim(y) == 1 and len(y) == len(X) else X
+        predicted = (
+            self.predict(X, y)
+            if np.ndim(y) < 2
+            else np.concatenate([self.predict(row[None], times) for row, times in zip(X, y, strict=True)])
+        )
         errors, around = np.square(predicted - X).sum(), np.square(X - X.mean(axis=(0, 1))).sum()
         return float(1 - errors / around) if around else float(errors == 0)
 

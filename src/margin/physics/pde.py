@@ -90,8 +90,8 @@ def _changes(equation: DifferentialEquation, axis: int, others: list[int]) -> bo
     x = torch.linspace(0.2, 0.9, n * len(equation.coordinates), dtype=torch.float64).reshape(n, -1).requires_grad_()
     base = torch.sin(x @ torch.arange(1.0, 1 + x.shape[1], dtype=torch.float64)) + 2
     along = x[:, axis] - x[:, axis].detach()  # 0 at the points, of slope 1 along the axis
-    assert axis not in others
-    different = base + along + 0.7 * along**2
+    uneven = torch.exp(x[:, others].sum(dim=1))  # so that a mixed derivative, such as u_xy, sees it too
+    different = base + (along + 0.7 * along**2) * uneven
     return not torch.allclose(equation.residual(base, x), equation.residual(different, x))
 
 

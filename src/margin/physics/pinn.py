@@ -8,6 +8,7 @@ weights, from conditions that hold measurements.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from margin.core.domains import Function, Integer, Number, Optional, Options
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.domains.base import Domain
+from margin.core.invariants import Real
 from margin.core.notices import warn_user
 from margin.core.number_range import require_squares
 from margin.core.parameters import attribute, default, parameter
@@ -33,11 +35,13 @@ from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
 from margin.neural.parts import described
 from margin.neural.training import Patience, QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
+from margin.neural.training.compute import Compute
 from margin.neural.training.steps import Objective
 from margin.optimize.rules import Rule
 from margin.physics.levenberg_marquardt import LevenbergMarquardt
 from margin.physics.residuals import Known, equations
 from margin.physics.solution_network import SolutionLoss, SolutionNetwork, pinn_loss
+from margin.physics.stored import COEFFICIENTS, SOLUTION_NETWORK, solution_is_stored
 
 __all__ = ["PINN", "Condition", "pinn_loss"]
 
@@ -115,6 +119,8 @@ class PINN(RegressorMixin, NeuralEstimator):
     True
     """
 
+    _whole_batch = "its conditions hold for a batch as a whole"
+
     residual: Callable[..., Any] | None = parameter(
         None,
         Optional(Function("the network's values, the points and the coefficients")),
@@ -146,9 +152,13 @@ class PINN(RegressorMixin, NeuralEstimator):
 
     _python_only = frozenset({"residual", "conditions"})  # code and data that a model file leaves out
 
-    coefficients_: dict[str, float] = attribute("The learned coefficients by name.")
-    residual_loss_: float = attribute("Mean square of the residual over the points of the last fit.")
-    condition_loss_: float = attribute("Mean square of the misfit at the conditions.")
+    coefficients_: dict[str, float] = attribute(COEFFICIENTS, "The learned coefficients by name.")
+    residual_loss_: float = attribute(
+        Real(low=0.0, finite=True), "Mean square of the residual over the points of the last fit."
+    )
+    condition_loss_: float = attribute(Real(low=0.0, finite=True), "Mean square of the misfit at the conditions.")
+    network_: dict[str, Any] = attribute(SOLUTION_NETWORK)
+    _stored_rules = (solution_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from collocation points, yielding records with both parts of the loss; ``state`` continues exactly."""
@@ -156,9 +166,9 @@ class PINN(RegressorMixin, NeuralEstimator):
         X, y = self._points(X, y)
         conditions = self._conditions(X, y)
         self._describe(X, conditions)
-        tensor = _tensor(X.dtype)
+        place, tensor = self._compute().tensor, _tensor(X.dtype)
         residual = self.residual or _nothing
-        known = [Known(tensor(item.points), tensor(item.values), item.operator) for item in conditions]
+        known = [Known(place(tensor(item.points)), place(tensor(item.values)), item.operator) for item in conditions]
         objective = SolutionLoss(residual, known, self.condition_weight)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
@@ -180,10 +190,10 @@ class PINN(RegressorMixin, NeuralEstimator):
         if self.residual is None:
             raise ValueError("PINN: residual must be a function to be evaluated; got None.")
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        x = _tensor(next(module.parameters()).detach().numpy().dtype)(X).requires_grad_()
+        x = self._placed(np.array(X)).requires_grad_()
         with torch_threads(1):
             parts = equations(self.residual(module(x), x, **dict(module.coefficients.items())), len(x))
-        return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy()
+        return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy(force=True)
 
     def _points(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
         """Collocation points, and values (n, outputs) that were measured there."""
@@ -211,7 +221,22 @@ class PINN(RegressorMixin, NeuralEstimator):
             raise ValueError("PINN: needs a residual, conditions or measured values y; got none of them.")
         return conditions
 
+    def _refuse_other_coefficients(self) -> None:
+        """Coefficients are handed to the residual by name: one that it does not take, or lacks, is a slip."""
+        if self.residual is None:
+            return
+        try:
+            inspect.signature(self.residual).bind(None, None, **(self.coefficients or {}))
+        except TypeError as problem:
+            names = ", ".join(self.coefficients or {}) or "none"
+            raise ValueError(
+                f"PINN: coefficients must be what residual takes after u and x; got {names}, and {problem}."
+            ) from None
+        except ValueError:  # a function of C that does not say what it takes
+            return
+
     def _describe(self, X: np.ndarray, conditions: Sequence[Condition]) -> None:
+        self._refuse_other_coefficients()
         periods = [None] * X.shape[1] if self.periods is None else list(self.periods)
         if len(periods) != X.shape[1]:
             raise ValueError(f"PINN: periods must have an entry for each of {X.shape[1]} coordinates; got {periods}.")
@@ -244,6 +269,16 @@ class PINN(RegressorMixin, NeuralEstimator):
     def _network(self) -> nn.Module:
         return SolutionNetwork(**self.network_)
 
+    def _compute(self) -> Compute:
+        """Levenberg-Marquardt solves its equations by LAPACK, so it computes on the CPU."""
+        if self.solver != "levenberg-marquardt" or self.batch_parts is not None:
+            return super()._compute()
+        if self.device not in ("auto", "cpu"):
+            raise ValueError(
+                f"PINN: device must be 'cpu' or 'auto' with solver 'levenberg-marquardt'; got {self.device!r}."
+            )
+        return Compute.of("PINN", "cpu", self.precision)
+
     def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
         yield from super()._follow(training, loop)
         if self.solver in SECOND_ORDER and not training.step.converged and training.epoch >= training.plan.epochs:
@@ -258,11 +293,13 @@ class PINN(RegressorMixin, NeuralEstimator):
         size = len(rows) if self.solver == "lbfgs" or self.batch_size == "auto" else int(self.batch_size)
         batches = RowBatches(rows, size, seeds.order)
         if self.solver == "lbfgs":
-            noise = seeds.noise
-            return QuasiNewton(module, objective, memory=MEMORY, tol=self.tol, penalty=self.alpha, seed=noise), batches
+            return QuasiNewton(
+                module, objective, memory=MEMORY, tol=self.tol, penalty=self.alpha, seed=seeds.noise,
+                compute=self._compute(),
+            ), batches  # fmt: skip
         assert isinstance(objective, SolutionLoss)
         assert isinstance(module, SolutionNetwork)
-        problem = objective.least_squares(module, rows.batch(slice(0, len(rows))).tensors[0])
+        problem = objective.least_squares(module, self._compute().batch(rows.batch(slice(0, len(rows)))).tensors[0])
         batched = size < len(rows)
         return LevenbergMarquardt(module, problem, tol=self.tol, penalty=self.alpha, batched=batched), batches
 

@@ -9,7 +9,6 @@ from margin.core.invariants import (
     Count,
     DictOf,
     FieldsOf,
-    Form,
     ListOf,
     OneOf,
     Real,
@@ -20,16 +19,17 @@ from margin.core.invariants import (
     optional,
 )
 from margin.neural.activations.table import ACTIVATIONS
-from margin.neural.stored import TRAINED, check_built
+from margin.neural.stored import check_built
 from margin.neural.stored_parts import DescribedPart
 
-__all__ = ["FORMS"]
+__all__ = ["COEFFICIENTS", "SLOPE_NETWORK", "SOLUTION_NETWORK", "slope_is_stored", "solution_is_stored"]
 
 SIZES = ListOf(Count(low=1, high=2**31))
+COEFFICIENTS = DictOf(StringOf(), Real(finite=True))
 ACTIVATION = DescribedPart(ACTIVATIONS)
 
 
-def _solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.physics.solution_network import SolutionNetwork
@@ -45,7 +45,7 @@ def _solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: SolutionNetwork(**network), float32=False)
 
 
-def _slope_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def slope_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.physics.neural_ode import SlopeNetwork
@@ -59,24 +59,10 @@ def _slope_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
 SOLUTION: Mapping[str, Stored] = {
     "sizes": SIZES,
     "activation": ACTIVATION,
-    "coefficients": DictOf(StringOf(), Real(finite=True)),
+    "coefficients": COEFFICIENTS,
     "low": ListOf(Real(finite=True)),
     "high": ListOf(Real(finite=True)),
 }
 PERIODS = ListOf(optional(Real(low=1e-300, finite=True)))  # in the files of solutions that have any
-
-FORMS: Mapping[str, Form] = {
-    "PINN": Form(
-        {
-            **TRAINED,
-            "coefficients_": DictOf(StringOf(), Real(finite=True)),
-            "residual_loss_": Real(low=0.0, finite=True),
-            "condition_loss_": Real(low=0.0, finite=True),
-            "network_": OneOf(FieldsOf(SOLUTION), FieldsOf({**SOLUTION, "periods": PERIODS})),
-        },
-        [_solution_is_stored],
-    ),
-    "NeuralODE": Form(
-        {**TRAINED, "network_": FieldsOf({"sizes": SIZES, "activation": ACTIVATION})}, [_slope_is_stored]
-    ),
-}
+SOLUTION_NETWORK = OneOf(FieldsOf(SOLUTION), FieldsOf({**SOLUTION, "periods": PERIODS}))
+SLOPE_NETWORK = FieldsOf({"sizes": SIZES, "activation": ACTIVATION})

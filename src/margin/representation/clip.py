@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -21,22 +21,26 @@ from torch.nn import functional
 
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ListOf, StringOf
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
-from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
+from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.layer_list import layer_list_network, parse_layer
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.optimize.rate_schedules import RateSchedule
 from margin.representation.contrastive import clip_loss
+from margin.representation.stored import TWO_ENCODERS, both_encoders_are_stored
 from margin.representation.word_codes import FIRST_WORD, PADDING, vocabulary_of, word_codes, words_of
 
 __all__ = ["CLIP", "CLIPNetwork", "TextEncoder", "clip_network", "zero_shot_probabilities"]
 
+MOST_NAMED = 5  # words that a warning names
 FIRST_SCALE, LARGEST_SCALE = 1 / 0.07, 100.0  # the paper's
 
 
@@ -66,7 +70,9 @@ class TextEncoder(nn.Module):
     def pooled(self, tokens: Tensor) -> Tensor:
         """The mean (N, width) of the hidden units over the words of each text."""
         mask = (tokens != PADDING).unsqueeze(2)
-        embedded = self.words(tokens) + self.positions.weight[: tokens.shape[1]]  # (N, T, width)
+        # Words beyond the longest caption of the fit stand at its last position: they are read, not cut.
+        places = torch.arange(tokens.shape[1], device=tokens.device).clip(max=self.positions.num_embeddings - 1)
+        embedded = self.words(tokens) + self.positions(places)  # (N, T, width)
         hidden = functional.relu(self.hidden(embedded)) * mask
         return hidden.sum(dim=1) / mask.sum(dim=1).clip(min=1)
 
@@ -106,6 +112,8 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
     array([0, 1])
     """
 
+    _whole_batch = "its loss compares every row of a batch with all others"
+
     encoder: Sequence[str] = parameter(
         ("conv 16 3", "pool 2", "conv 32 3", "pool 2"),
         SequenceOf(Text(), min_length=1),
@@ -119,19 +127,19 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         Either(Choice("auto"), Integer(low=2, search=(16, 256), log=True)),
         "Pairs per update: all others of the batch are the negatives of a pair; 'auto' is min(200, number of pairs).",
     )
-    learning_rate: str | RateSchedule = parameter(
-        "cosine",
-        learning_rates(*SEARCHED_RATES, search=False),
-        "Schedule of the learning rate, which starts at learning_rate_init.",
-    )
+    learning_rate: str | RateSchedule = FALLING_RATE
     learning_rate_init: float = parameter(
         0.005, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     max_iter: int = default(30, "Most epochs.")
 
-    vocabulary_: list[str] = attribute("Words of the captions, in the order of their codes from 2 on.")
+    vocabulary_: list[str] = attribute(
+        ListOf(StringOf()), "Words of the captions, in the order of their codes from 2 on."
+    )
+    network_: dict[str, Any] = attribute(TWO_ENCODERS)
+    _stored_rules = (both_encoders_are_stored,)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from images ``X`` and their captions ``y``."""
         return self._consume(self.iterate(X, y), X, y)
 
@@ -168,27 +176,30 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         check_is_fitted(self)
         module: Any = self._ready_module()
         images = self._images(X)
-        parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
+        parts = self._compute_predictions().rows(ImageRows.of(images)).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             codes = torch.cat([module.images(part.tensors[0]) for part in parts])
-            return functional.normalize(codes, dim=1).numpy()
+            return functional.normalize(codes, dim=1).numpy(force=True)
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)
         module: Any = self._ready_module()
-        x = torch.from_numpy(self._images(X)).to(torch.float32)
+        x = torch.from_numpy(self._images(X)).to(next(module.parameters()))
         return lambda images: functional.normalize(module.images(images), dim=1), x
 
     def _images(self, X: Any) -> np.ndarray:
         return check_images(self, X, self.image_shape, self.channels, fitted=self.network_["shape"])
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors (n, n_components) of texts; words that no caption had count as one unknown word."""
+        """Unit vectors (n, n_components) of texts, read to their end; words that no caption had are left out.
+
+        Nothing was learned of such words, which a warning names; a text that has no other is one unknown word.
+        """
         check_is_fitted(self)
         module: Any = self._ready_module()
-        tokens = torch.from_numpy(self._tokens(_texts("texts", texts)))
+        tokens = self._placed(self._tokens(self._known_words(_texts("texts", texts))))
         with torch.inference_mode():
-            return functional.normalize(module.texts(tokens), dim=1).numpy()
+            return functional.normalize(module.texts(tokens), dim=1).numpy(force=True)
 
     def zero_shot(self, X: Any, class_names: Sequence[str], template: str = "a photo of a {c}") -> np.ndarray:
         """Probability (n, classes) that each image is what the prompt with each class name says."""
@@ -213,7 +224,18 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         return tags
 
     def _tokens(self, texts: Sequence[str]) -> np.ndarray:
-        return word_codes(texts, self.vocabulary_, self.network_["n_positions"])
+        return word_codes(texts, self.vocabulary_)
+
+    def _known_words(self, texts: Sequence[str]) -> list[str]:
+        """The texts without words that no caption had."""
+        known, split = set(self.vocabulary_), [words_of(text) for text in texts]
+        unknown = dict.fromkeys(word for words in split for word in words if word not in known)
+        if unknown:
+            named = ", ".join(list(unknown)[:MOST_NAMED]) + (", ..." if len(unknown) > MOST_NAMED else "")
+            bare = [text for text, words in zip(texts, split) if known.isdisjoint(words)]
+            nothing = f", and nothing is known of {bare[0]!r}" if bare else ""
+            warn_user(f"CLIP: no caption of the fit had the words {named}; they are left out{nothing}.")
+        return [" ".join(word for word in words if word in known) or words[0] for words in split]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -25,6 +25,7 @@ from margin.bayes import LinearDiscriminantAnalysis
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Count
 from margin.core.number_range import in_safe_units
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -91,11 +92,13 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), "Whether the objective of every iteration is printed.")
     random_state: RandomLike = parameter(None, Seed(), "Draws the 'random' start.")
 
-    components_: np.ndarray = attribute("The map A, (n_components, p).")
-    n_iter_: int = attribute("Iterations of L-BFGS.")
-    scale_: np.ndarray = attribute("Deviations of the columns, by which they are divided while A is learned.")
+    components_: np.ndarray = attribute(ArrayOf("n_components", "n_features"), "The map A, (n_components, p).")
+    n_iter_: int = attribute(Count(), "Iterations of L-BFGS.")
+    scale_: np.ndarray = attribute(
+        ArrayOf("n_features", low=0.0), "Deviations of the columns, by which they are divided while A is learned."
+    )
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn the map from rows ``X`` and classes ``y``."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)

@@ -37,7 +37,7 @@ def pullback_metric(f: Callable[[Any], Any], x: Any) -> np.ndarray:
 
     point = torch.as_tensor(np.asarray(x, dtype=np.float64))
     J = torch.func.jacrev(f)(point)
-    return (J.T @ J).detach().numpy()
+    return (J.T @ J).numpy(force=True)
 
 
 def local_metric(X: Any, sigma: float, rho: float) -> Metric:

@@ -19,18 +19,20 @@ from torch import Tensor, nn
 
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import default, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows
-from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
+from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.layer_list import layer_list_network, parse_layer
 from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.neural.weights import device_of
 from margin.optimize.rate_schedules import RateSchedule
 from margin.representation.contrastive import nt_xent
+from margin.representation.stored import PROJECTED_ENCODER, encoder_is_stored
 from margin.representation.views import parse_view_change, two_views
 
 __all__ = ["ProjectedEncoder", "SimCLR", "simclr_network"]
@@ -69,6 +71,8 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     ((64, 16), (64, 16))
     """
 
+    _whole_batch = "its loss compares every row of a batch with all others"
+
     encoder: Sequence[str] = parameter(
         ("conv 16 3", "pool 2", "conv 32 3", "pool 2"),
         SequenceOf(Text(), min_length=1),
@@ -90,15 +94,14 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         Either(Choice("auto"), Integer(low=1, search=(32, 512), log=True)),
         "Images per update: all others of the batch are the negatives of a view; 'auto' is min(200, number of rows).",
     )
-    learning_rate: str | RateSchedule = parameter(
-        "cosine",
-        learning_rates(*SEARCHED_RATES, search=False),
-        "Schedule of the learning rate, which starts at learning_rate_init.",
-    )
+    learning_rate: str | RateSchedule = FALLING_RATE
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     max_iter: int = default(30, "Most epochs.")
+
+    network_: dict[str, Any] = attribute(PROJECTED_ENCODER)
+    _stored_rules = (encoder_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from images ``X``, yielding records; ``state`` continues a fit exactly. ``y`` is not used."""
@@ -130,11 +133,11 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         """The trained encoder alone, a torch module from images (N, C, H, W) to representations."""
         module: Any = self._ready_module()
         exported = Standardized(module.body.encoder, self.network_["center"], self.network_["scale"])
-        return exported.eval()
+        return exported.to(device_of(module)).eval()
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)
-        return self._ready_module(), torch.from_numpy(self._images(X)).to(torch.float32)
+        return self._ready_module(), torch.from_numpy(self._images(X)).to(next(self._ready_module().parameters()))
 
     def _images(self, X: Any) -> np.ndarray:
         return check_images(self, X, self.image_shape, self.channels, fitted=self.network_["shape"])
@@ -143,10 +146,10 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         check_is_fitted(self)
         module: Any = self._ready_module()
         images = self._images(X)
-        parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
+        parts = self._compute_predictions().rows(ImageRows.of(images)).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             codes = torch.cat([module(part.tensors[0]) for part in parts])
-            return (module.body.head(codes) if project else codes).numpy()
+            return (module.body.head(codes) if project else codes).numpy(force=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

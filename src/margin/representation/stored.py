@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Sizes, Stored, StringOf, Violation
-from margin.neural.stored import MOST_PIXELS, SCALING, TRAINED, check_built, check_channels
+from margin.core.invariants import Count, FieldsOf, ListOf, Sizes, Stored, StringOf, Violation
+from margin.neural.stored import MOST_PIXELS, SCALING, check_built, check_channels
 
-__all__ = ["FORMS"]
+__all__ = ["PROJECTED_ENCODER", "TWO_ENCODERS", "both_encoders_are_stored", "encoder_is_stored"]
 
 
 def _check_images(network: Mapping[str, Any], sizes: Sizes) -> None:
@@ -18,7 +18,7 @@ def _check_images(network: Mapping[str, Any], sizes: Sizes) -> None:
     check_channels(network, shape[0])
 
 
-def _encoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def encoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.representation.simclr import simclr_network
@@ -27,7 +27,7 @@ def _encoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: simclr_network(model["network_"]))
 
 
-def _both_encoders_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def both_encoders_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.representation.clip import clip_network
@@ -44,31 +44,12 @@ ENCODER: dict[str, Stored] = {
     "n_components": Count(low=1, high=MOST_PIXELS),
     **SCALING,
 }
-FORMS: Mapping[str, Form] = {
-    "SimCLR": Form(
-        {**TRAINED, "network_": FieldsOf({**ENCODER, "n_projected": Count(low=1, high=MOST_PIXELS)})},
-        [_encoder_is_stored],
-    ),
-    "CLIP": Form(
-        {
-            **TRAINED,
-            "vocabulary_": ListOf(StringOf()),
-            "network_": FieldsOf(
-                {
-                    **ENCODER,
-                    "n_words": Count(low=2, high=MOST_PIXELS),
-                    "n_positions": Count(low=1, high=MOST_PIXELS),
-                    "text_width": Count(low=1, high=MOST_PIXELS),
-                }
-            ),
-        },
-        [_both_encoders_are_stored],
-    ),
-    "NeighborhoodComponentsAnalysis": Form(
-        {
-            "components_": ArrayOf("n_components", "n_features"),
-            "n_iter_": Count(),
-            "scale_": ArrayOf("n_features", low=0.0),
-        }
-    ),
-}
+PROJECTED_ENCODER = FieldsOf({**ENCODER, "n_projected": Count(low=1, high=MOST_PIXELS)})
+TWO_ENCODERS = FieldsOf(
+    {
+        **ENCODER,
+        "n_words": Count(low=2, high=MOST_PIXELS),
+        "n_positions": Count(low=1, high=MOST_PIXELS),
+        "text_width": Count(low=1, high=MOST_PIXELS),
+    }
+)

@@ -24,27 +24,27 @@ __all__ = ["VIEW_CHANGES", "parse_view_change", "two_views", "view"]
 
 
 def add_noise(x: Tensor, deviation: float, generator: torch.Generator) -> Tensor:
-    return x + deviation * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+    return x + deviation * torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
 
 
 def contrast(x: Tensor, strength: float, generator: torch.Generator) -> Tensor:
     """Each channel of each image times a number of its own."""
-    factor = 1 + strength * (2 * torch.rand(*x.shape[:2], 1, 1, generator=generator, dtype=x.dtype) - 1)
-    return x * factor
+    drawn = torch.rand(*x.shape[:2], 1, 1, generator=generator, dtype=x.dtype, device=x.device)
+    return x * (1 + strength * (2 * drawn - 1))
 
 
 def blur(x: Tensor, deviation: float, generator: torch.Generator) -> Tensor:
     """Half of the images smoothed, each by a Gaussian of its own deviation."""
     n, c, h, w = x.shape
-    sigma = deviation * torch.rand(n, 1, generator=generator, dtype=x.dtype) + 1e-3
+    sigma = deviation * torch.rand(n, 1, generator=generator, dtype=x.dtype, device=x.device) + 1e-3
     reach = max(1, round(3 * deviation))
-    offsets = torch.arange(-reach, reach + 1, dtype=x.dtype)
+    offsets = torch.arange(-reach, reach + 1, dtype=x.dtype, device=x.device)
     kernel = torch.exp(-offsets.square() / (2 * sigma.square()))
     kernel = (kernel / kernel.sum(dim=1, keepdim=True)).repeat_interleave(c, dim=0)  # (N C, width)
     flat = functional.pad(x.reshape(1, n * c, h, w), (reach,) * 4, mode="replicate")
     flat = functional.conv2d(flat, kernel[:, None, None, :], groups=n * c)
     smooth = functional.conv2d(flat, kernel[:, None, :, None], groups=n * c).reshape(x.shape)
-    chosen = torch.rand(n, 1, 1, 1, generator=generator) < 0.5
+    chosen = torch.rand(n, 1, 1, 1, generator=generator, device=generator.device) < 0.5
     return torch.where(chosen, smooth, x)
 
 

@@ -27,16 +27,18 @@ def vocabulary_of(texts: Sequence[str]) -> list[str]:
     return sorted({word for text in texts for word in words_of(text)})
 
 
-def word_codes(texts: Sequence[str], vocabulary: Sequence[str], length: int) -> np.ndarray:
-    """Codes (n, length); what is longer is cut.
+def word_codes(texts: Sequence[str], vocabulary: Sequence[str], length: int | None = None) -> np.ndarray:
+    """Codes (n, length), by default as long as the longest text; what is longer is cut.
 
     >>> word_codes(["a dog", "a new cat"], ["a", "cat", "dog"], 3)
     array([[2, 4, 0],
            [2, 1, 3]])
     """
     code = {word: k for k, word in enumerate(vocabulary, start=FIRST_WORD)}
+    words = [words_of(text) for text in texts]
+    length = max(map(len, words)) if length is None else length
     codes = np.full((len(texts), length), PADDING, dtype=np.int64)
-    for row, text in zip(codes, texts):
-        known_codes = [code.get(word, UNKNOWN) for word in words_of(text)][:length]
+    for row, some in zip(codes, words):
+        known_codes = [code.get(word, UNKNOWN) for word in some][:length]
         row[: len(known_codes)] = known_codes
     return codes

@@ -7,6 +7,7 @@ from margin.text.bpe import BytePairTokenizer
 from margin.text.glove import GloVe
 from margin.text.lda import LatentDirichletAllocation
 from margin.text.taggers import CRFTagger, HMMTagger
+from margin.text.token_file import TokenFile
 from margin.text.vocabulary import VocabularyTokenizer
 from margin.text.word2vec import Word2Vec
 
@@ -26,6 +27,7 @@ __all__ = [
     "LatentDirichletAllocation",
     "MaskedLanguageModel",
     "TextClassifier",
+    "TokenFile",
     "TokenTagger",
     "Translator",
     "VocabularyTokenizer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -84,11 +84,13 @@ class BytePairTokenizer:
                 f"got {vocab_size}."
             )
         pattern = re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True)))) if special else None
-        parts: list[str] = []
-        for text in [texts] if isinstance(texts, str) else texts:
-            _check_text(text)
-            parts += pattern.split(text) if pattern else [text]
-        merges = learn_merges_compiled(count_pieces(parts), n_merges, min_frequency=min_frequency)
+
+        def parts() -> Iterator[str]:  # counted as they come: texts may be chunks of more than memory holds
+            for text in [texts] if isinstance(texts, str) else texts:
+                _check_text(text)
+                yield from pattern.split(text) if pattern else [text]
+
+        merges = learn_merges_compiled(count_pieces(parts()), n_merges, min_frequency=min_frequency)
         tokens = [bytes([i]) for i in range(256)]
         for left, right in merges:
             tokens.append(tokens[left] + tokens[right])

@@ -7,10 +7,12 @@ With two classes this is the logistic sigmoid of the difference of both outputs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -20,30 +22,37 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.classes import check_classes, encode_classes
-from margin.core.domains import Choice, Flag, Integer, Optional
+from margin.core.domains import Choice, Either, Flag, Integer, Optional
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.neural.estimators.class_scores import log_probabilities
+from margin.neural.estimators.class_scores import log_probabilities, tell_of_nothing_learned
+from margin.neural.estimators.fine_tuning import FineTuning
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.generators import Seeds
 from margin.neural.losses.network_loss import ClassLoss
+from margin.neural.nets.encoder_scores import ragged_encoder
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
+from margin.neural.precision import widened
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
+from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
 from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
-from margin.text.terms import TERMS, UNKNOWN, TermCodes
+from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
 
 __all__ = ["TextClassifier"]
 
 
-class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
+class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEstimator):
     """Network for the class of a text: bag of words, convolutions, a recurrent network or a transformer.
 
     ``X`` is a sequence of strings. The vocabulary is learned from them and stored with the model; a token that fit has
     not seen is read as "unknown", whose vector is learned from tokens that ``token_dropout`` hides.
+    :meth:`from_transformers` begins with a pretrained encoder and its tokenizer instead. In a bag of words a token
+    counts as much as it is rare in the texts of the fit, as in tf-idf: few words decide about a long text.
 
     Examples
     --------
@@ -57,7 +66,10 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
     """
 
     architecture: str = parameter(
-        "bag-of-words", Choice(*TEXT_ARCHITECTURES), "What makes one vector of the vectors of all tokens."
+        "bag-of-words",
+        Either(Choice(*TEXT_ARCHITECTURES), Choice("pretrained", search=False)),
+        "What makes one vector of the vectors of all tokens; 'pretrained': the encoder of from_transformers, which has "
+        "sizes and tokens of its own.",
     )
     _: KW_ONLY
     tokens: str = parameter("word", Choice(*TERMS), "What a token is: a word or mark, a character, or a byte pair.")
@@ -75,6 +87,8 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
     classes_: np.ndarray = attribute("The classes.")
     vocabulary_: list[str] = attribute("The tokens, and their runs, the commonest first.")
     reading_: dict[str, Any] = attribute("How texts are cut into tokens; byte pairs as a tokenizer.json.")
+
+    _rarity: np.ndarray | None = attribute("How rare each token is, until the network has it.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts."""
@@ -99,16 +113,26 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
             raise ValueError(f"{owner}: warm_start must go on with classes {self.classes_}; got {classes}.")
         seed = self._seed(state)
         train, valid = self._split(len(texts), seed, labels)
-        codes = self._codes() if going_on else self._learned_codes(texts[train])
+        codes: Any = self._codes() if going_on else self._learned_codes(texts[train])
         self.__dict__.pop("_term_codes", None)
-        sequences = self._encoded(texts, codes)
+        sequences = self._learned_from(texts, codes)
         self._describe({"n_tokens": codes.size, "n_outputs": len(classes), "architecture": self.architecture})
         self.classes_, self.vocabulary_, self.reading_ = classes, codes.vocabulary, codes.reading()
         tokens, starts = flat_sequences(sequences)
+        if self.network_["architecture"] == "bag-of-words" and not going_on:
+            self._rarity = token_rarity([sequences[i] for i in train], codes.size)
         rows = RaggedRows.of([tokens], starts, labels, weight=weight)
         yield from self._train(
-            partial(self._objective, self._class_loss()), rows, train, valid, seed=seed, state=state, score=accuracy
+            partial(self._objective, self._class_loss(), codes),
+            rows,
+            train,
+            valid,
+            seed=seed,
+            state=state,
+            score=accuracy,
         )
+        if self.loss == "cross_entropy":
+            tell_of_nothing_learned(owner, self.loss_curve_, labels[train], weight[train])
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
@@ -131,8 +155,9 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
         owner = type(self).__name__
         codes = self._codes()
         (text,) = text_rows(owner, [text])
-        self._encoded([text], codes)
         tokens = codes.tokens(text)
+        if not tokens:
+            raise ValueError(f"{owner}: text must have tokens; got {text!r}.")
         hidden = [[*tokens[:i], "", *tokens[i + 1 :]] for i in range(len(tokens))]
         outputs = self._outputs([codes.encode_tokens(some) for some in [tokens, *hidden]])
         log_p = log_probabilities(outputs)
@@ -140,18 +165,94 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
         order = np.argsort(-owed, kind="stable")[:n]
         return [(tokens[i], float(owed[i])) for i in order]
 
+    def token_ids(self, X: Any) -> np.ndarray:
+        """What the network reads of every text, (n, longest), 0 after its end: the input of an exported one."""
+        sequences = self._sequences(X)
+        ids = np.zeros((len(sequences), max(map(len, sequences))), dtype=np.int64)
+        for row, tokens in zip(ids, sequences):
+            row[: len(tokens)] = tokens
+        return ids
+
+    @classmethod
+    def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> Self:
+        """A classifier that begins with the BERT, RoBERTa or DistilBERT of a folder that transformers wrote.
+
+        The folder has ``config.json``, ``model.safetensors`` and ``tokenizer.json``; nothing in it is executed. If it
+        holds a head with named classes, the classifier is fitted and predicts at once. ``fit`` replaces the head for
+        the classes of ``y`` and trains all layers, or those that ``freeze`` leaves, in small steps; ``params`` are
+        parameters of the classifier. Texts are cut after the tokens that the network can read.
+        """
+        start = read_encoder(folder, cls.__name__)
+        config = start.network["config"]
+        given = {"architecture": "pretrained", "pretrained": start}
+        for name in params.keys() & given.keys():
+            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        further = {**FURTHER, "dropout": config["dropout"], "max_length": config["context"]}
+        model = cls(**{**further, **given, **params})
+        model._check_parameters()
+        if start.labels is not None:
+            order = np.argsort(start.labels)
+            model.classes_ = np.array(start.labels)[order]
+            model.network_ = described_encoder(start, len(order), config["dropout"])
+            head = {name: start.weights[name][order] for name in ("head.weight", "head.bias")}
+            model.weights_ = {name: array.copy() for name, array in start.weights.items()} | head
+            codes = model._learned_codes([])
+            model.vocabulary_, model.reading_ = codes.vocabulary, codes.reading()
+            model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        return model
+
+    def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a folder from which transformers builds this classifier; its encoder must come from such a one."""
+        check_is_fitted(self)
+        if self.network_["architecture"] != "pretrained":
+            raise ValueError(
+                f"{type(self).__name__}: architecture must be 'pretrained' for the files of transformers; "
+                f"got {self.network_['architecture']!r}."
+            )
+        labels = [str(label) for label in self.classes_]
+        return write_encoder(folder, self.network_, self.weights_, self.reading_["pairs"], labels)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if (self.pretrained is not None) != (self.architecture == "pretrained") and not self._goes_on():
+            raise ValueError(
+                f"{type(self).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
+                f"from_transformers sets them, and a model file leaves the network out; got {self.architecture!r} and "
+                f"{self.pretrained!r}."
+            )
+
+    def _describe(self, described: dict[str, Any]) -> None:
+        if self.architecture != "pretrained":
+            return super()._describe(described)
+        if not self._goes_on():
+            assert self.pretrained is not None
+            self.network_ = described_encoder(self.pretrained, described["n_outputs"], self.dropout)
+        return None
+
     def _network(self) -> nn.Module:
+        if self.network_["architecture"] == "pretrained":
+            return ragged_encoder(self.network_)
         return TextNetwork(**self.network_)
 
+    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        module = super()._begun(seeds, dtype)
+        rarity = self.__dict__.pop("_rarity", None)
+        if rarity is not None and isinstance(module, TextNetwork):
+            module.set_rarity(torch.from_numpy(rarity))
+        return module
+
     def _objective(
-        self, loss: ClassLoss, module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator
+        self, loss: ClassLoss, codes: Any, module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator
     ) -> dict[str, Tensor]:
         ids, y = batch
         if module.training:
-            ids = hidden_at_random(ids, self.token_dropout, noise)
+            ids = hidden_at_random(ids, self.token_dropout, noise, codes.unknown, codes.spared)
         return {"loss": loss(module(ids), y, module.training)}
 
-    def _learned_codes(self, texts: Sequence[str]) -> TermCodes:
+    def _learned_codes(self, texts: Sequence[str]) -> TermCodes | FolderCodes:
+        if self.pretrained is not None:
+            most = self.pretrained.network["config"]["context"]
+            return FolderCodes(self.pretrained.reading, min(self.max_length or most, most))
         return TermCodes.learn(
             texts,
             self.tokens,
@@ -168,10 +269,15 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
         if hasattr(self, "vocabulary_"):
             self._codes()
 
-    def _codes(self) -> TermCodes:
+    def _codes(self) -> TermCodes | FolderCodes:
         check_is_fitted(self)
         if "_term_codes" not in self.__dict__:
-            self._term_codes = TermCodes(self.vocabulary_, **self.reading_)
+            folder = self.reading_["kind"] == "folder"
+            self._term_codes: TermCodes | FolderCodes = (
+                FolderCodes(self.reading_["pairs"], self.reading_["max_length"])
+                if folder
+                else TermCodes(self.vocabulary_, **self.reading_)
+            )
         return self._term_codes
 
     def _sequences(self, X: Any) -> list[list[int]]:
@@ -185,21 +291,31 @@ class TextClassifier(ClassifierMixin, LossOfClasses, TextNetworkEstimator):
             )
         return sequences
 
-    def _encoded(self, texts: Sequence[str], codes: TermCodes) -> list[list[int]]:
-        sequences = [codes.encode(text) for text in texts]
-        for i, ids in enumerate(sequences):
-            if not ids:
-                raise ValueError(f"{type(self).__name__}: X must have tokens in every text; text {i} is {texts[i]!r}.")
-        return sequences
+    def _encoded(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
+        """The ids of every text; one without tokens is read as a single unknown one."""
+        return [codes.encode(text) or [UNKNOWN] for text in texts]
+
+    def _learned_from(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
+        """The ids of the texts of a fit, which tells how many of them have no token."""
+        owner, empty = type(self).__name__, [i for i, text in enumerate(texts) if not codes.tokens(text)]
+        if len(empty) == len(texts):
+            raise ValueError(f"{owner}: X must have tokens in some text; text {empty[0]} is {texts[empty[0]]!r}.")
+        if empty:
+            warn_user(
+                f"{owner}: {len(empty)} of {len(texts)} texts have no token, the first is text {empty[0]}; they are "
+                "learned from as texts of one unknown token."
+            )
+        return self._encoded(texts, codes)
 
     def _outputs(self, sequences: list[list[int]]) -> np.ndarray:
         """What the last layer gives; texts of like length are read together."""
         module = self._ready_module()
         order = np.argsort([len(ids) for ids in sequences], kind="stable")
         tokens, starts = flat_sequences([sequences[i] for i in order])
-        rows = RaggedRows.of([tokens], starts)
+        rows = self._compute_predictions().rows(RaggedRows.of([tokens], starts))
         with torch.inference_mode(), torch_threads(available()):
-            by_length = torch.cat([module(part.tensors[0]) for part in rows.chunks(len(rows))]).double().numpy()
+            parts = [module(part.tensors[0]) for part in rows.chunks(len(rows))]
+        by_length = widened(torch.cat(parts)).numpy(force=True)
         outputs = np.empty_like(by_length)
         outputs[order] = by_length
         return outputs

@@ -13,6 +13,8 @@ from margin.core.randomness import RandomLike, as_generator
 from margin.core.threads import torch_threads
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.nets.transformer import DecoderTransformer
+from margin.neural.precision import widened
+from margin.neural.weights import device_of
 from margin.text.decoding import next_token_log_probabilities
 from margin.text.scoring import window_start
 from margin.text.token_codes import END, TextCodes
@@ -62,7 +64,8 @@ class NextToken:
             self.cache, self.start = KeyValueCache(), start
         new = self.read[start + self.cache.length() :]
         with torch.inference_mode(), torch_threads(1):  # a row of work: threads would only wait for each other
-            return self.module(torch.tensor([new]), self.cache)[0, -1].double().numpy()
+            now = torch.tensor([new], device=device_of(self.module))
+            return widened(self.module(now, self.cache)[0, -1]).numpy(force=True)
 
 
 def penalized(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.ndarray:

@@ -27,10 +27,11 @@ from margin.neural.generators import Seeds
 from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.training.tokens import TokenWindows
 from margin.text.continuing import Drawing, NextToken, continued, until
-from margin.text.gpt2_folder import read_gpt2, write_gpt2
+from margin.text.decoder_folder import read_decoder, write_decoder
 from margin.text.next_token import next_token, without_start
 from margin.text.scoring import token_log_probabilities
 from margin.text.token_codes import END, TOKENS, TextCodes, one_text, texts_of
+from margin.text.token_file import TokenFile
 
 __all__ = ["LanguageModel"]
 
@@ -38,11 +39,11 @@ __all__ = ["LanguageModel"]
 class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     r"""Transformer decoder that predicts the next token of a text.
 
-    ``X`` is one string or a sequence of them. The network reads windows of ``context`` tokens drawn at random. Its
-    blocks have rotary positions, root mean square norms of tokens, queries and keys, squared rectifiers, and start as
-    the identity; other choices are parameters. Long texts are learned soonest with ``solver="muon"``,
-    ``learning_rate_init=0.01`` and ``momentum=0.95``. Scores are exact: each token is scored given the tokens from
-    which :meth:`generate` would draw it.
+    ``X`` is one string, a sequence of them, or a :class:`~margin.text.TokenFile` of more text than memory holds. The
+    network reads windows of ``context`` tokens drawn at random. Its blocks have rotary positions, root mean square
+    norms of tokens, queries and keys, squared rectifiers, and start as the identity; other choices are parameters. Long
+    texts are learned soonest with ``solver="muon"``, ``learning_rate_init=0.01`` and ``momentum=0.95``. Scores are
+    exact: each token is scored given the tokens from which :meth:`generate` would draw it.
 
     Examples
     --------
@@ -86,9 +87,8 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         """Learn from the text ``X``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         owner = type(self).__name__
-        texts, config = texts_of(owner, X), self._config()
-        codes = self._codes() if self._goes_on() else TextCodes.learn(self.tokens, texts, self.vocab_size)
-        tokens = codes.joined(texts, owner)
+        config = self._config()
+        codes, tokens = self._tokens_of_file(X) if isinstance(X, TokenFile) else self._tokens_of_texts(X)
         held = math.ceil(self.validation_fraction * len(tokens)) if self.early_stopping else 0
         if len(tokens) - held <= self.context or 0 < held < 2:
             raise ValueError(
@@ -165,7 +165,8 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def bits_per_byte(self, X: Any) -> float:
         """Bits that the model needs for a byte of the text, whatever its tokens are."""
-        texts = texts_of(type(self).__name__, X)
+        owner = type(self).__name__
+        texts = _some_text(owner, texts_of(owner, X))
         nats = -float(np.concatenate(self._scores(texts)).sum())
         return nats / math.log(2) / sum(len(text.encode()) for text in texts)
 
@@ -175,16 +176,17 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         owner = type(self).__name__
         ids = self._codes().joined([one_text(owner, "text", text)], owner)[:-1]
         with torch.inference_mode():
-            return [weights[0].numpy() for weights in module.attention_maps(torch.from_numpy(ids)[None])]
+            return [weights[0].numpy(force=True) for weights in module.attention_maps(self._placed(ids)[None])]
 
     @classmethod
     def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> LanguageModel:
-        """The GPT-2 in a folder that transformers wrote (``config.json``, ``model.safetensors``, ``tokenizer.json``).
+        """The GPT-2 or Llama in a folder of transformers (``config.json``, ``model.safetensors``, ``tokenizer.json``).
 
+        Its tokenizer must be byte-level byte pairs, cut as GPT-2's are; without a token that ends a text one is added.
         ``params`` are parameters of training, for a fit that goes on with ``warm_start``; those of the network are in
         the folder. Nothing in the files is executed, and what does not fit together is refused.
         """
-        layout = read_gpt2(folder)
+        layout = read_decoder(folder)
         for name in params.keys() & layout.parameters.keys():
             raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
         model = cls(**{**layout.parameters, **params})
@@ -193,8 +195,8 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
-        """Write a folder from which transformers builds this model: GPT-2's kind of blocks, tokens by byte pairs."""
-        return write_gpt2(folder, self._codes(), self.network_, self.weights_)
+        """Write a folder from which transformers builds this model: blocks of GPT-2 or Llama, tokens by byte pairs."""
+        return write_decoder(folder, self._codes(), self.network_, self.weights_)
 
     def _network(self) -> DecoderTransformer:
         config = TransformerConfig(**self.network_["config"])
@@ -203,6 +205,19 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     def _codes(self) -> TextCodes:
         check_is_fitted(self)
         return TextCodes.of(self.codes_)
+
+    def _tokens_of_texts(self, X: Any) -> tuple[TextCodes, np.ndarray]:
+        owner = type(self).__name__
+        texts = _some_text(owner, texts_of(owner, X))
+        codes = self._codes() if self._goes_on() else TextCodes.learn(self.tokens, texts, self.vocab_size)
+        return codes, codes.joined(texts, owner)
+
+    def _tokens_of_file(self, file: TokenFile) -> tuple[TextCodes, np.ndarray]:
+        owner = type(self).__name__
+        file.check_kind(owner, self.tokens, self.vocab_size)
+        if self._goes_on() and self.codes_ != file.codes.stored:
+            raise ValueError(f"{owner}: warm_start must go on with the same tokens; those of {file.folder} are others.")
+        return file.codes, file.tokens
 
     def _continue(
         self, prompt: str, max_tokens: int, drawing: Drawing, stop: Sequence[str], random_state: RandomLike
@@ -239,10 +254,17 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     def _scores(self, X: Any) -> list[np.ndarray]:
         """Log-probabilities of the tokens of every text."""
         owner, module, codes = type(self).__name__, self._ready_module(), self._codes()
-        sequences = [codes.joined([text], owner) for text in texts_of(owner, X)]
+        sequences = [np.array([END, *ids, END]) for ids in codes.encode_all(texts_of(owner, X), owner)]
         return token_log_probabilities(module, sequences, self.network_["config"]["context"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
+
+
+def _some_text(owner: str, texts: list[str]) -> list[str]:
+    """``texts``, if one of them has something in it."""
+    if not any(texts):
+        raise ValueError(f"{owner}: X must have at least one character; all texts are empty.")
+    return texts

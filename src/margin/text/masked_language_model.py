@@ -17,6 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
@@ -26,6 +27,7 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
 from margin.neural.nets.language_nets import BERT
+from margin.neural.precision import widened
 from margin.neural.weights import forward_work
 from margin.text.language import sentence_pairs
 from margin.text.masking import PAD, Marks, TokenRows, masked_objective, rows_of
@@ -118,25 +120,27 @@ class MaskedLanguageModel(
         return [[(codes.decode([i + 1]).strip(" "), float(p[i])) for i in order] for p, order in zip(proba, best)]
 
     def transform(self, X: Any) -> np.ndarray:
-        """The mean vector of the tokens of every text, (n, d_model)."""
-        owner, codes = type(self).__name__, self._codes()
-        sequences = [self._cut(i, codes.encode(text, owner)) for i, text in enumerate(texts_of(owner, X))]
-        return np.stack([states.mean(axis=0) for states in self._states(sequences)])
+        """The mean vector of the tokens of every text, (n, d_model); 0 for one without tokens, with a warning."""
+        sequences = self._sequences(X, "its vector is 0")
+        return np.stack([states.sum(axis=0) / max(len(states), 1) for states in self._states(sequences)])
 
     def pseudo_log_likelihood(self, X: Any) -> np.ndarray:
-        """Of every text, the mean log-probability of its tokens, each hidden alone: nats per token."""
-        owner, codes = type(self).__name__, self._codes()
-        means = []
-        for i, text in enumerate(texts_of(owner, X)):
-            ids = self._cut(i, codes.encode(text, owner))
+        """Of every text, the mean log-probability of its tokens, each hidden alone: nats per token.
+
+        NaN for a text without tokens, with a warning.
+        """
+        mask, means = Marks.after(self._codes().size).mask, []
+        for ids in self._sequences(X, "its log-likelihood is NaN"):
             hidden = np.tile(ids, (len(ids), 1))
-            np.fill_diagonal(hidden, Marks.after(codes.size).mask)
-            means.append(np.mean([row[n, ids[n]] for n, row in enumerate(self._log_proba(list(hidden)))]))
+            np.fill_diagonal(hidden, mask)
+            values = [row[n, ids[n]] for n, row in enumerate(self._log_proba(list(hidden)))]
+            means.append(np.mean(values) if values else np.nan)
         return np.array(means)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean of :meth:`pseudo_log_likelihood`."""
-        return float(self.pseudo_log_likelihood(X).mean())
+        """Mean of :meth:`pseudo_log_likelihood` over the texts that have tokens."""
+        values = self.pseudo_log_likelihood(X)
+        return float(values[~np.isnan(values)].mean())
 
     def predict_next(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         """Probability that each sentence of ``second`` follows that of ``first``."""
@@ -150,8 +154,8 @@ class MaskedLanguageModel(
         ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(pairs)], Marks.after(codes.size))
         assert isinstance(module, BERT)
         with torch.inference_mode():
-            states = module.states(torch.from_numpy(ids), torch.from_numpy(segments), _visible(ids))
-            return fused_softmax(module.next_sentence(module.pooled(states)).double(), dim=1)[:, 1].numpy()
+            states = module.states(*map(self._placed, (ids, segments, _visible(ids))))
+            return fused_softmax(widened(module.next_scores(states)), dim=1)[:, 1].numpy(force=True)
 
     @property
     def _n_features_out(self) -> int:
@@ -167,7 +171,9 @@ class MaskedLanguageModel(
     def _pieces(self, texts: list[str], codes: TextCodes, marks: Marks) -> tuple[np.ndarray, ...]:
         """Texts longer than a row become several rows: nothing is lost."""
         size = self.context - 2
-        encoded = [codes.encode(text, type(self).__name__) for text in texts]
+        encoded = codes.encode_all(texts, type(self).__name__)
+        if not any(len(ids) for ids in encoded):
+            raise ValueError(f"{type(self).__name__}: X must have tokens in some text; all of them are empty.")
         return rows_of([[ids[i : i + size]] for ids in encoded for i in range(0, len(ids), size)], marks)
 
     def _pairs(self, texts: list[str], codes: TextCodes, marks: Marks, seed: int) -> tuple[np.ndarray, ...]:
@@ -179,6 +185,20 @@ class MaskedLanguageModel(
         encoded = [[codes.encode(text, owner) for text in pair[:2]] for pair in pairs]
         ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(encoded)], marks)
         return ids, segments, np.array([int(follows) for *_, follows in pairs])
+
+    def _sequences(self, X: Any, consequence: str) -> list[np.ndarray]:
+        """The codes of every text within the context; what a text without any means is said once."""
+        owner = type(self).__name__
+        encoded = self._codes().encode_all(texts_of(owner, X), owner)
+        empty = [i for i, ids in enumerate(encoded) if not len(ids)]
+        if len(empty) == len(encoded):
+            raise ValueError(f"{owner}: X must have tokens in some text; all of them are empty.")
+        if empty:
+            warn_user(
+                f"{owner}: {len(empty)} of {len(encoded)} texts have no token, the first is text {empty[0]}; "
+                f"{consequence}."
+            )
+        return [self._cut(i, ids) for i, ids in enumerate(encoded)]
 
     def _cut(self, i: int, ids: np.ndarray) -> np.ndarray:
         return self._shortened(i, ids)[0]
@@ -205,7 +225,8 @@ class MaskedLanguageModel(
         states = self._states(sequences)
         with torch.inference_mode():
             return [
-                fused_log_softmax(module.token_scores(torch.from_numpy(h)).double(), dim=-1).numpy() for h in states
+                fused_log_softmax(widened(module.token_scores(self._placed(h))), dim=-1).numpy(force=True)
+                for h in states
             ]
 
     def _states(self, sequences: list[np.ndarray]) -> list[np.ndarray]:
@@ -217,7 +238,8 @@ class MaskedLanguageModel(
             group = [self._cut(first + i, ids) for i, ids in enumerate(sequences[first : first + AT_ONCE])]
             ids, segments = rows_of([[part] for part in group], marks)
             with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
-                states = module.states(torch.from_numpy(ids), torch.from_numpy(segments), _visible(ids)).numpy()
+                seen = [self._placed(array) for array in (ids, segments, _visible(ids))]
+                states = module.states(*seen).numpy(force=True)
             rows += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
         return rows
 
@@ -227,5 +249,5 @@ class MaskedLanguageModel(
         return tags
 
 
-def _visible(ids: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(ids != PAD)[:, None, None, :]
+def _visible(ids: np.ndarray) -> np.ndarray:
+    return (ids != PAD)[:, None, None, :]

@@ -73,9 +73,9 @@ def hide_tokens(ids: Tensor, marks: Marks, rate: float, noise: torch.Generator) 
 
     Marks and padding are never chosen; the codes of the text are those from 1 to ``marks.first``.
     """
-    chance, luck = (torch.rand(ids.shape, generator=noise) for _ in range(2))
+    chance, luck = (torch.rand(ids.shape, generator=noise, device=noise.device) for _ in range(2))
     positions = (ids != PAD) & (ids < marks.first) & (chance < rate)
-    others = torch.randint(1, marks.first, ids.shape, generator=noise)
+    others = torch.randint(1, marks.first, ids.shape, generator=noise, device=noise.device)
     replaced = torch.where(luck < 0.8, marks.mask, torch.where(luck < 0.9, others, ids))
     return Hidden(torch.where(positions, replaced, ids), positions)
 
@@ -93,7 +93,7 @@ def masked_objective(marks: Marks, rate: float) -> Callable[[BERT, tuple[Tensor,
         count = float(max(1, int(positions.sum())))
         if not follows:
             return {"loss": Mean(total, count)}
-        pair = fused_cross_entropy(module.next_sentence(module.pooled(states)), follows[0])
+        pair = fused_cross_entropy(module.next_scores(states), follows[0])
         masked = Mean(total.detach(), count)
         return {"loss": total / count + pair, "masked_loss": masked, "next_sentence_loss": pair.detach()}
 

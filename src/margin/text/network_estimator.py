@@ -118,9 +118,13 @@ class TextNetworkEstimator(NeuralEstimator):
         return tags
 
 
-def hidden_at_random(ids: Tensor, probability: float, noise: torch.Generator) -> Tensor:
-    """Every token becomes the unknown one with this probability."""
+def hidden_at_random(
+    ids: Tensor, probability: float, noise: torch.Generator, unknown: int = UNKNOWN, spared: Sequence[int] = ()
+) -> Tensor:
+    """Every token but those ``spared`` becomes the unknown one with this probability."""
     if not probability:
         return ids
-    hidden = torch.rand(ids.shape, generator=noise) < probability
-    return ids.masked_fill(hidden & (ids != PADDING), UNKNOWN)
+    hidden = (torch.rand(ids.shape, generator=noise, device=noise.device) < probability) & (ids != PADDING)
+    if spared:
+        hidden &= ~torch.isin(ids, torch.tensor(spared, device=ids.device))
+    return ids.masked_fill(hidden, unknown)

@@ -14,6 +14,7 @@ from margin.neural.nets.transformer import balance
 
 __all__ = ["next_token", "without_start"]
 
+NOT_CHOSEN = ("init_std", "zero_init", "norm_eps", "rope_base")  # a pretrained network brings its own
 BALANCE = 0.01  # weight of the load-balancing loss of experts, as in the Switch Transformer
 
 
@@ -25,6 +26,6 @@ def next_token(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Gener
 
 
 def without_start(network: Mapping[str, Any]) -> dict[str, Any]:
-    """What a network is made of, without what its first weights are drawn from."""
-    config = {name: value for name, value in network["config"].items() if name not in ("init_std", "zero_init")}
+    """What a network is made of, without what its first weights are drawn from and what no parameter says."""
+    config = {name: value for name, value in network["config"].items() if name not in NOT_CHOSEN}
     return {**network, "config": {**config, "d_ff": TransformerConfig(**network["config"]).hidden}}

@@ -18,7 +18,8 @@ from torch import nn
 
 from margin.core.threads import threads_for, torch_threads
 from margin.neural.activations.fused import fused_log_softmax
-from margin.neural.weights import forward_work
+from margin.neural.precision import widened
+from margin.neural.weights import device_of, forward_work
 
 __all__ = ["token_log_probabilities", "window_start"]
 
@@ -63,7 +64,7 @@ def _scored(module: nn.Module, pieces: Sequence[np.ndarray]) -> np.ndarray:
     ids = np.zeros((len(pieces), max(map(len, pieces))), dtype=np.int64)
     for row, piece in zip(ids, pieces):
         row[: len(piece)] = piece
-    both = torch.from_numpy(ids)
+    both = torch.from_numpy(ids).to(device_of(module))
     with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
-        log_p = fused_log_softmax(module(both[:, :-1]).double(), dim=-1)
-        return log_p.gather(-1, both[:, 1:, None])[..., 0].numpy()
+        log_p = fused_log_softmax(widened(module(both[:, :-1])), dim=-1)
+        return log_p.gather(-1, both[:, 1:, None].to(log_p.device))[..., 0].numpy(force=True)

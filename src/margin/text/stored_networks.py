@@ -6,9 +6,25 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import NO_COLUMNS, Count, FieldsOf, Form, Sizes, Stored, StringOf, TrueOrFalse, Violation
+from margin.core.invariants import (
+    NO_COLUMNS,
+    ArrayOf,
+    Count,
+    FieldsOf,
+    Form,
+    ListOf,
+    OneOf,
+    Sizes,
+    Stored,
+    StringOf,
+    TrueOrFalse,
+    Violation,
+    optional,
+    sometimes,
+)
 from margin.neural.stored import MOST_PIXELS, TRAINED, check_built
 from margin.neural.stored_transformers import CONFIG, check_config
+from margin.text.stored import MOST, NETWORK, STRING
 from margin.text.token_codes import TOKENS, WORD_TOKENS, TextCodes
 
 __all__ = ["FORMS"]
@@ -80,17 +96,154 @@ def _translator_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.attention.config import TransformerConfig
-    from margin.neural.nets.transformer import EncoderDecoderTransformer
+    from margin.text.translator import ARCHITECTURES
 
     network = model["network_"]
     check_config(network["config"], model["weights_"])
     for side in ("source", "target"):
         check_codes(model["codes_"][side], network[side], f"codes_[{side!r}]")
     sizes = network["source"], network["target"]
-    check_built(model["weights_"], lambda: EncoderDecoderTransformer(*sizes, TransformerConfig(**network["config"])))
+    kind = ARCHITECTURES[network.get("architecture", "transformer")]
+    check_built(model["weights_"], lambda: kind(*sizes, TransformerConfig(**network["config"])))
 
+
+def _text_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.nets.text import TextNetwork
+    from margin.text.terms import FIRST
+
+    network = model["network_"]
+    if (network["architecture"] == "pretrained") != (model["reading_"]["kind"] == "folder"):
+        raise Violation("reading_ must be that of a folder where network_ is pretrained, and only there")
+    if network["architecture"] == "pretrained":
+        _pretrained_is_stored(model, sizes)
+        return
+    if network["n_tokens"] != FIRST + sizes["n_terms"] or network["n_outputs"] != sizes["n_outputs"]:
+        raise Violation("network_ must begin with the tokens of the vocabulary and end with the classes")
+    check_built(model["weights_"], lambda: TextNetwork(**network))
+    _byte_pairs_are_stored(model["reading_"])
+
+
+def _pretrained_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """A pretrained encoder reads all tokens of its tokenizer and ends with the classes."""
+    from margin.neural.nets.encoder_scores import ragged_encoder
+    from margin.text.folder_tokenizer import folder_tokenizer
+
+    network = model["network_"]
+    check_config(network["config"], model["weights_"])
+    try:
+        tokens = folder_tokenizer(model["reading_"]["pairs"]).tokens
+    except ValueError as problem:
+        raise Violation(f"reading_ must hold a tokenizer.json: {str(problem)[:80]}") from None
+    if tokens != model["vocabulary_"] or network["n_tokens"] < len(tokens):
+        raise Violation("vocabulary_ must be the tokens of reading_, all of which network_ reads")
+    if network["n_outputs"] != sizes["n_outputs"] or network["per_token"]:
+        raise Violation("network_ must end with the classes")
+    check_built(model["weights_"], lambda: ragged_encoder(network))
+
+
+def _tagging_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.nets.tagging import TaggingNetwork
+    from margin.text.terms import FIRST
+
+    network = model["network_"]
+    if network["architecture"] == "pretrained":
+        _pretrained_tagger_is_stored(model, sizes)
+        return
+    if model.get("reading_"):
+        raise Violation("reading_ must be empty where network_ is not pretrained")
+    expected = {"n_tokens": FIRST + sizes["n_words"], "n_outlines": FIRST + sizes["n_outlines"]}
+    if expected | {"n_tags": sizes["n_tags"]} != {name: network[name] for name in (*expected, "n_tags")}:
+        raise Violation("network_ must begin with the words and outlines and end with the tags")
+    check_built(model["weights_"], lambda: TaggingNetwork(**network))
+
+
+def _pretrained_tagger_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    from margin.neural.nets.tagging import PiecesTaggingNetwork
+    from margin.text.folder_tokenizer import folder_tokenizer
+
+    network = {name: value for name, value in model["network_"].items() if name != "chain"}
+    check_config(network["config"], model["weights_"])
+    try:
+        tokens = folder_tokenizer(model.get("reading_", "")).tokens
+    except ValueError as problem:
+        raise Violation(f"reading_ must hold a tokenizer.json: {str(problem)[:80]}") from None
+    if tokens != model["vocabulary_"] or network["n_tokens"] < len(tokens) or model["outlines_"]:
+        raise Violation("vocabulary_ must be the tokens of reading_, all of which network_ reads, without outlines_")
+    if network["n_outputs"] != sizes["n_tags"] or not network["per_token"]:
+        raise Violation("network_ must end with the tags")
+    check_built(model["weights_"], lambda: PiecesTaggingNetwork(network, model["network_"]["chain"]))
+
+
+def _byte_pairs_are_stored(reading: Mapping[str, Any]) -> None:
+    if reading["kind"] == "bpe":
+        from margin.text.bpe import BytePairTokenizer
+
+        try:
+            BytePairTokenizer.from_json(reading["pairs"])
+        except ValueError as problem:
+            raise Violation(f"reading_ must hold a tokenizer.json of byte pairs: {str(problem)[:80]}") from None
+
+
+READING: Mapping[str, Stored] = {
+    "kind": StringOf(("word", "char", "bpe", "folder")),
+    "lowercase": TrueOrFalse(),
+    "longest_run": Count(low=1, high=MOST),
+    "max_length": optional(Count(low=1)),
+    "pairs": STRING,
+}
+TEXT_NETWORK = FieldsOf(
+    {
+        **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outputs")},
+        "architecture": StringOf(("bag-of-words", "cnn", "rnn", "transformer")),
+        **NETWORK,
+    }
+)
+PRETRAINED: Mapping[str, Stored] = {
+    "architecture": StringOf(("pretrained",)),
+    "model_type": StringOf(("bert", "roberta", "distilbert")),
+    **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outputs")},
+    "n_segments": Count(high=MOST),
+    "per_token": TrueOrFalse(),
+    "config": CONFIG,
+}
+TAGGING_NETWORK = FieldsOf(
+    {
+        **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outlines", "n_tags")},
+        "architecture": StringOf(("cnn", "rnn", "transformer")),
+        "chain": TrueOrFalse(),
+        **NETWORK,
+    }
+)
 
 FORMS: Mapping[str, Form] = {
+    "TextClassifier": Form(
+        {
+            **TRAINED,
+            **NO_COLUMNS,
+            "classes_": ArrayOf("n_outputs", kind="labels"),
+            "vocabulary_": ListOf(STRING, size="n_terms"),
+            "reading_": FieldsOf(READING),
+            "network_": OneOf(TEXT_NETWORK, FieldsOf(PRETRAINED)),
+        },
+        [_text_network_is_stored],
+    ),
+    "TokenTagger": Form(
+        {
+            **TRAINED,
+            **NO_COLUMNS,
+            "tags_": ListOf(STRING, size="n_tags"),
+            "vocabulary_": ListOf(STRING, size="n_words"),
+            "outlines_": ListOf(STRING, size="n_outlines"),
+            "reading_": sometimes(STRING),
+            "network_": OneOf(TAGGING_NETWORK, FieldsOf({**PRETRAINED, "chain": TrueOrFalse()})),
+        },
+        [_tagging_network_is_stored],
+        may_be_empty=["n_outlines"],
+    ),
     "LanguageModel": Form(
         {
             **TRAINED,
@@ -117,7 +270,12 @@ FORMS: Mapping[str, Form] = {
             **NO_COLUMNS,
             "codes_": FieldsOf({side: stored_codes(TOKENS) for side in ("source", "target")}),
             "network_": FieldsOf(
-                {**{side: Count(low=2, high=MOST_PIXELS) for side in ("source", "target")}, "config": CONFIG}
+                {
+                    **{side: Count(low=2, high=MOST_PIXELS) for side in ("source", "target")},
+                    "config": CONFIG,
+                    "architecture": StringOf(("gru",)),
+                },
+                may_lack=("architecture",),
             ),
         },
         [_translator_is_stored],

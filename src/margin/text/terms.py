@@ -10,16 +10,33 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+
 from margin.text.bpe import BytePairTokenizer
 from margin.text.bpe_file import visible
-from margin.text.vectors import ngrams
+from margin.text.vectors import inverse_document_frequency, ngrams
 
-__all__ = ["FIRST", "TERMS", "UNKNOWN", "TermCodes"]
+__all__ = ["FIRST", "TERMS", "UNKNOWN", "TermCodes", "token_rarity"]
 
 UNKNOWN, FIRST = 1, 2  # the id of unknown tokens, and that of the commonest known one
 TERMS = ("word", "char", "bpe")
 WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 BETWEEN = "\x1f"  # joins the tokens of a run: ASCII's separator of units, which counts as white space in words
+
+
+def token_rarity(sequences: Sequence[Sequence[int]], n_tokens: int) -> np.ndarray:
+    r"""The inverse document frequency of every id in texts; padding and the unknown token have that of a token in all.
+
+    >>> token_rarity([[2, 3, 2], [3]], 4).round(3).tolist()
+    [1.0, 1.0, 1.405, 1.0]
+    """
+    lengths = [len(ids) for ids in sequences]
+    row, ids = np.repeat(np.arange(len(lengths)), lengths), np.concatenate([np.asarray(s, np.intp) for s in sequences])
+    counts = sparse.csr_matrix((np.ones(len(ids)), (row, ids)), shape=(len(lengths), n_tokens))
+    rarity = inverse_document_frequency(counts)
+    rarity[:FIRST] = 1.0
+    return rarity
 
 
 class TermCodes:
@@ -29,6 +46,8 @@ class TermCodes:
     >>> codes.vocabulary, codes.encode("A good film!")
     (['film', 'bad', 'good'], [1, 4, 2, 1])
     """
+
+    unknown, spared = UNKNOWN, ()  # what a hidden token is read as, and ids that are never hidden
 
     def __init__(
         self,

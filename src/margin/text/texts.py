@@ -47,11 +47,9 @@ def text_rows(owner: str, X: Any) -> list[str]:
 
 
 def check_text(owner: str, i: int, text: Any) -> str:
-    """Text number ``i`` if it is a string of valid characters with something in it."""
+    """Text number ``i`` if it is a string of valid characters; it may be empty."""
     if not isinstance(text, str):
         raise ValueError(f"{owner}: X must be strings only; text {i} is {type(text).__name__}.")
-    if not text:
-        raise ValueError(f"{owner}: X must have no empty strings; text {i} is empty.")
     return check_unicode(owner, "X", i, str(text))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.arguments import shown
+from margin.core.notices import warn_user
 from margin.text.bpe import BytePairTokenizer
 from margin.text.pieces import split_pieces
 from margin.text.texts import check_unicode, text_items
@@ -21,16 +22,15 @@ END = 0  # before the first token of a text and after its last one
 TOKENS = ("char", "byte", "bpe")
 WORD_TOKENS = (*TOKENS, "word")  # for models that write nothing: an unknown word cannot be written
 UNKNOWN_WORD = " \ufffd"
+UNSEEN = -1  # stands for a character without a code until it is left out
 
 
 def texts_of(owner: str, X: Any, name: str = "X") -> list[str]:
-    """One string is one text; else a sequence of strings, none of them empty."""
+    """One string is one text; else a sequence of strings, some of which may be empty."""
     texts = [X] if isinstance(X, str) else text_items(owner, X, name)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(f"{owner}: {name} must be strings; text {i} is of type {type(text).__name__}.")
-        if not text:
-            raise ValueError(f"{owner}: {name} must have no empty strings; text {i} is empty.")
     return [check_unicode(owner, name, i, str(text)) for i, text in enumerate(texts)]
 
 
@@ -38,6 +38,8 @@ def one_text(owner: str, name: str, text: Any) -> str:
     """The argument ``name`` if it is one string with something in it."""
     if not isinstance(text, str):
         raise ValueError(f"{owner}: {name} must be one string; got {shown(text)}.")
+    if not text:
+        raise ValueError(f"{owner}: {name} must not be empty.")
     return texts_of(owner, text, name)[0]
 
 
@@ -73,6 +75,8 @@ class TextCodes:
     def learn(cls, kind: str, texts: Sequence[str], vocab_size: int = 1000) -> TextCodes:
         """Codes for all characters of ``texts``, for bytes, or for ``vocab_size`` words or pieces by byte pairs."""
         if kind == "char":
+            if not any(texts):
+                raise ValueError("TextCodes: texts must have at least one character; all of them are empty.")
             return cls(kind, "".join(sorted(set().union(*texts))))
         if kind == "byte":
             return cls(kind)
@@ -93,7 +97,12 @@ class TextCodes:
         return {"kind": self.kind, "content": self.content}
 
     def encode(self, text: str, owner: str = "TextCodes", *, start: bool = True) -> np.ndarray:
-        """The codes of ``text``, from 1 on; without ``start`` its first word goes on where another text ends."""
+        """The codes of ``text``, from 1 on; without ``start`` its first word goes on where another text ends.
+
+        A character that fit has not seen has no code: it is left out, with a warning.
+        """
+        if not text:
+            return np.empty(0, dtype=np.int64)
         if self.kind == "byte":
             return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64) + 1
         if self.kind == "bpe":
@@ -102,19 +111,30 @@ class TextCodes:
             return np.array(
                 [self.ids.get(word, 1) for word in split_pieces(f" {text}" if start else text)], dtype=np.int64
             )
-        return self._characters(text, owner)
+        return self.encode_all([text], owner)[0]
 
-    def _characters(self, text: str, owner: str) -> np.ndarray:
+    def encode_all(self, texts: Sequence[str], owner: str = "TextCodes") -> list[np.ndarray]:
+        """The codes of every text; one warning tells of all characters that fit has not seen."""
+        if self.kind != "char":
+            return [self.encode(text, owner) for text in texts]
+        encoded = [self._characters(text) for text in texts]
+        unseen = [(i, int(np.argmax(codes == UNSEEN))) for i, codes in enumerate(encoded) if (codes == UNSEEN).any()]
+        if unseen:
+            i, position = unseen[0]
+            count = sum(int((codes == UNSEEN).sum()) for codes in encoded)
+            warn_user(
+                f"{owner}: {count} character{'s were' if count > 1 else ' was'} not in fit and "
+                f"{'are' if count > 1 else 'is'} left out, so that what is said is said of the rest; the first is "
+                f"{texts[i][position]!r} at position {position} of text {i}."
+            )
+        return [codes[codes != UNSEEN] for codes in encoded]
+
+    def _characters(self, text: str) -> np.ndarray:
+        """The code of every character, ``UNSEEN`` where it has none."""
         points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
         codes = np.searchsorted(self.points, points)
-        unknown = self.points[np.minimum(codes, len(self.points) - 1)] != points
-        if unknown.any():
-            first = int(unknown.argmax())
-            raise ValueError(
-                f"{owner}: {int(unknown.sum())} characters of the text were not in fit; the first is {text[first]!r} "
-                f"at position {first}."
-            )
-        return codes.astype(np.int64) + 1
+        known = self.points[np.minimum(codes, len(self.points) - 1)] == points
+        return np.where(known, codes.astype(np.int64) + 1, UNSEEN)
 
     def bytes_of(self, code: int) -> bytes:
         """What one code stands for; nothing for the end of a text."""
@@ -134,8 +154,8 @@ class TextCodes:
     def joined(self, texts: Sequence[str], owner: str) -> np.ndarray:
         """All texts in one array, with an end before, between and after them."""
         parts: list[Any] = [[END]]
-        for text in texts:
-            parts += [self.encode(text, owner), [END]]
+        for codes in self.encode_all(texts, owner):
+            parts += [codes, [END]]
         return np.concatenate([np.asarray(part, dtype=np.int64) for part in parts])
 
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Flag, Integer
+from margin.core.domains import Choice, Either, Flag, Integer
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.neural.nets.tagging import TaggingNetwork
-from margin.neural.nets.text import PADDING
+from margin.neural.estimators.fine_tuning import FineTuning
+from margin.neural.nets.tagging import PiecesTaggingNetwork, TaggingNetwork, TagScores
+from margin.neural.precision import widened
 from margin.neural.training import Rows
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.chain import TagChain, decode_chain
+from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
 from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
 from margin.text.sentences import vocabulary_of
 from margin.text.taggers import shape_of
@@ -30,13 +35,14 @@ __all__ = ["TAGGING_ARCHITECTURES", "TokenTagger"]
 TAGGING_ARCHITECTURES = ("rnn", "cnn", "transformer")
 
 
-class TokenTagger(ChainTagger, TextNetworkEstimator):
+class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
     """Network for the tag of every word: an encoder of the sentence, then a softmax per word or a chain of tags.
 
     Sentences are strings, which are cut at white space, or sequences of words; so are their tags. A word is seen by
     itself in lower case and by its outline (:func:`margin.text.taggers.shape_of`), which is all that is known of words
     that fit has not seen. With ``chain`` neighboring tags have scores of their own and the output is a conditional
-    random field; without it every word has its softmax.
+    random field; without it every word has its softmax. :meth:`from_transformers` begins with a pretrained encoder,
+    which sees a word by its pieces.
 
     Examples
     --------
@@ -46,13 +52,19 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
     [['B-PER', 'O', 'B-LOC']]
     """
 
-    architecture: str = parameter("rnn", Choice(*TAGGING_ARCHITECTURES), "What a word's tag sees of its sentence.")
+    architecture: str = parameter(
+        "rnn",
+        Either(Choice(*TAGGING_ARCHITECTURES), Choice("pretrained", search=False)),
+        "What a word's tag sees of its sentence; 'pretrained': the encoder of from_transformers, with its own sizes.",
+    )
     _: KW_ONLY
     chain: bool = parameter(True, Flag(), "Whether neighboring tags have scores: a conditional random field.")
     min_count: int = parameter(1, Integer(low=1), "Words that occur less often in fit are unknown.")
 
     vocabulary_: list[str] = attribute("The words in lower case, the commonest first.")
     outlines_: list[str] = attribute("The outlines of words, in alphabetical order.")
+    _pretrained_prefix = "scores."
+    reading_: str = attribute("The tokenizer.json of a pretrained encoder, else empty.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -66,6 +78,8 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
             if tags != self.tags_:
                 raise ValueError(f"{type(self).__name__}: warm_start must go on with tags {self.tags_}; got {tags}.")
             vocabulary, outlines = self.vocabulary_, self.outlines_
+        elif self.pretrained is not None:
+            vocabulary, outlines = FolderCodes(self.pretrained.reading, None).vocabulary, []
         else:
             known = [sentences[i] for i in train]
             vocabulary, _ = vocabulary_of(([word.lower() for word in words] for words in known), self.min_count)
@@ -73,25 +87,116 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
         described = {"n_tokens": FIRST + len(vocabulary), "n_outlines": FIRST + len(outlines), "n_tags": len(tags)}
         self._describe(described | {"architecture": self.architecture, "chain": bool(self.chain)})
         self.tags_, self.vocabulary_, self.outlines_ = tags, vocabulary, outlines
+        if not self._goes_on():
+            self.reading_ = "" if self.pretrained is None else self.pretrained.reading
         *seen, starts = self._encoded(sentences)
-        rows = RaggedRows.of([*seen, np.concatenate([numbers for _, numbers in given])], starts)
+        numbers = np.concatenate([numbers for _, numbers in given])
+        rows = RaggedRows.of([*seen, self._at_tokens(numbers, seen[1])], starts)
         yield from self._train(self._objective, rows, train, valid, seed=seed, state=state, score=right_tags)
 
+    @classmethod
+    def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> Self:
+        """A tagger that begins with the BERT, RoBERTa or DistilBERT of a folder that transformers wrote.
+
+        The folder is as for :meth:`TextClassifier.from_transformers`. If it holds a head with named tags, the tagger is
+        fitted and predicts at once. ``fit`` replaces the head; ``params`` are parameters of the tagger.
+        """
+        start = read_encoder(folder, cls.__name__, per_token=True)
+        config = start.network["config"]
+        given = {"architecture": "pretrained", "pretrained": start}
+        for name in params.keys() & given.keys():
+            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        model = cls(**{**FURTHER, "chain": False, "dropout": config["dropout"], **given, **params})
+        model._check_parameters()
+        if start.labels is not None and not model.chain:
+            order = np.argsort(start.labels)
+            model.tags_ = [start.labels[i] for i in order]
+            model.network_ = described_encoder(start, len(order), config["dropout"]) | {"chain": False}
+            moved = {name: start.weights[name][order] for name in ("head.weight", "head.bias")}
+            weights = {name: array.copy() for name, array in start.weights.items()} | moved
+            model.weights_ = {f"scores.{name}": array for name, array in weights.items()}
+            model.vocabulary_, model.outlines_ = FolderCodes(start.reading, None).vocabulary, []
+            model.reading_ = start.reading
+            model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        return model
+
+    def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a folder from which transformers builds this tagger: a pretrained encoder without a chain."""
+        check_is_fitted(self)
+        if self.network_["architecture"] != "pretrained" or self.network_["chain"]:
+            raise ValueError(
+                f"{type(self).__name__}: the files of transformers are for architecture 'pretrained' without a chain; "
+                f"got {self.network_['architecture']!r} and chain={self.network_['chain']}."
+            )
+        network = {name: value for name, value in self.network_.items() if name != "chain"}
+        weights = {name.removeprefix("scores."): array for name, array in self.weights_.items()}
+        return write_encoder(folder, network, weights, self.reading_, self.tags_)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if (self.pretrained is not None) != (self.architecture == "pretrained") and not self._goes_on():
+            raise ValueError(
+                f"{type(self).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
+                f"from_transformers sets them, and a model file leaves the network out; got {self.architecture!r} and "
+                f"{self.pretrained!r}."
+            )
+
+    def _describe(self, described: dict[str, Any]) -> None:
+        if self.architecture != "pretrained":
+            return super()._describe(described)
+        if not self._goes_on():
+            assert self.pretrained is not None
+            network = described_encoder(self.pretrained, described["n_tags"], self.dropout)
+            self.network_ = network | {"chain": bool(self.chain)}
+        return None
+
     def _network(self) -> nn.Module:
+        if self.network_["architecture"] == "pretrained":
+            network = {name: value for name, value in self.network_.items() if name != "chain"}
+            return PiecesTaggingNetwork(network, self.network_["chain"])
         return TaggingNetwork(**self.network_)
 
     def _objective(self, module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
         ids, outlines, tags = batch
-        seen = hidden_at_random(ids, self.token_dropout, noise) if module.training else ids
+        seen = ids
+        if module.training and self.token_dropout:
+            codes = FolderCodes(self.reading_, None) if self.reading_ else None
+            hidden = (UNKNOWN, ()) if codes is None else (codes.unknown, codes.spared)
+            seen = hidden_at_random(ids, self.token_dropout, noise, *hidden)
         return {"loss": module.losses(seen, outlines, tags)}
 
     def _encoded(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ids of all words, ids of their outlines, and where each sentence begins."""
+        """Ids of all words, ids of their outlines, and where each sentence begins.
+
+        For a pretrained encoder, ids of their pieces, and 1 for the first piece of a word instead of the outline.
+        """
+        if self.network_["architecture"] == "pretrained":
+            return self._pieces(sentences)
         words = {word: FIRST + i for i, word in enumerate(self.vocabulary_)}
         outlines = {outline: FIRST + i for i, outline in enumerate(self.outlines_)}
         ids, starts = flat_sequences([[words.get(word.lower(), UNKNOWN) for word in some] for some in sentences])
         shapes, _ = flat_sequences([[outlines.get(shape_of(word), UNKNOWN) for word in some] for some in sentences])
         return ids, shapes, starts
+
+    def _pieces(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        codes, most = FolderCodes(self.reading_, None), self.network_["config"]["context"]
+        encoded = [codes.encode_words(words) for words in sentences]
+        longest = max(len(ids) for ids, _ in encoded)
+        if longest > most:
+            raise ValueError(
+                f"{type(self).__name__}: sentences must have at most {most} pieces, which is what the network reads; "
+                f"the longest has {longest}."
+            )
+        ids, starts = flat_sequences([ids for ids, _ in encoded])
+        return ids, flat_sequences([first for _, first in encoded])[0], starts
+
+    def _at_tokens(self, tags: np.ndarray, beside: np.ndarray) -> np.ndarray:
+        """The tags of words where the network reads them: of a pretrained encoder, at their first pieces."""
+        if self.network_["architecture"] != "pretrained":
+            return tags
+        spread = np.zeros(len(beside), dtype=tags.dtype)
+        spread[beside == 1] = tags
+        return spread
 
     def _scores(self, sentences: list[list[str]]) -> np.ndarray:
         """The scores of all words; sentences of like length are read together."""
@@ -102,10 +207,11 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
         if not filled:
             return scores
         *seen, starts = self._encoded([sentences[i] for i in filled])
-        rows = RaggedRows.of(seen, starts)
+        rows = self._compute_predictions().rows(RaggedRows.of(seen, starts))
         with torch.inference_mode(), torch_threads(available()):
-            parts = [(module(*part.tensors), part.tensors[0] != PADDING) for part in rows.chunks(len(rows))]
-        tag_scores = torch.cat([scores[mask] for scores, mask in parts]).double().numpy()
+            assert isinstance(module, TagScores)
+            parts = [(module(*part.tensors), module.words(*part.tensors)) for part in rows.chunks(len(rows))]
+        tag_scores = widened(torch.cat([scores[mask] for scores, mask in parts])).numpy(force=True)
         begin = np.cumsum([0, *map(len, sentences)])
         scores[np.concatenate([np.arange(begin[i], begin[i + 1]) for i in filled])] = tag_scores
         return scores
@@ -131,9 +237,9 @@ def right_tags(module: Any, rows: Rows) -> float:
     right = words = 0
     for part in rows.chunks(len(rows)):
         ids, outlines, tags = part.tensors
-        mask = ids != PADDING
-        scores = module(ids, outlines)[mask].double().numpy()
-        chain = chain_of({name: w.detach().numpy() for name, w in module.named_parameters()}, scores.shape[1])
-        best, _ = decode_chain(scores, mask.sum(dim=1).cumsum(dim=0).numpy(), chain)
-        right, words = right + int((best == tags[mask].numpy()).sum()), words + len(best)
+        mask, tags = module.words(ids, outlines), module.by_word(tags, outlines)
+        scores = widened(module(ids, outlines)[mask]).numpy(force=True)
+        chain = chain_of({name: w.numpy(force=True) for name, w in module.named_parameters()}, scores.shape[1])
+        best, _ = decode_chain(scores, mask.sum(dim=1).cumsum(dim=0).numpy(force=True), chain)
+        right, words = right + int((best == tags[mask].numpy(force=True)).sum()), words + len(best)
     return right / words

@@ -1,4 +1,4 @@
-r"""An encoder-decoder that turns one text into another, with the face of an estimator.
+r"""An encoder-decoder, transformer or recurrent, that turns one text into another, with the face of an estimator.
 
 .. math:: \log p(y_1, \dots, y_N \mid x) = \sum_n \log p(y_n \mid y_1, \dots, y_{n-1}, x)
 """
@@ -15,32 +15,44 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.activations.fused import fused_log_softmax
-from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.config import POSITIONS, TransformerConfig
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
+from margin.neural.nets.recurrent_translation import RecurrentEncoderDecoder
 from margin.neural.nets.transformer import EncoderDecoderTransformer
+from margin.neural.precision import widened
 from margin.neural.training.pairs import PADDING, PairBatches, padded_sequences
 from margin.neural.training.steps import Objective, Terms
+from margin.neural.weights import device_of
 from margin.text.beam import beam_search
 from margin.text.bleu import bleu
 from margin.text.token_codes import END, TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["Translator"]
 
+EncoderDecoder = EncoderDecoderTransformer | RecurrentEncoderDecoder
+ARCHITECTURES: dict[str, type[EncoderDecoder]] = {
+    "transformer": EncoderDecoderTransformer,
+    "gru": RecurrentEncoderDecoder,
+}
 AT_ONCE = 32  # texts translated together
 
 Pairs = list[tuple[np.ndarray, np.ndarray]]
 
 
 class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
-    r"""Transformer encoder and decoder that write one text for another.
+    r"""Encoder and decoder that write one text for another: a transformer, or recurrent networks with attention.
+
+    With ``architecture='gru'`` the source is read in both directions and the decoder attends to it from its state
+    (sequence to sequence); of the parameters of blocks d_model, n_blocks and dropout count, the others and ``position``
+    are a transformer's.
 
     ``X`` and ``y`` are sequences of strings, one pair after another. ``predict`` follows the ``beam_width`` best
     beginnings of every text; ``score`` is BLEU.
@@ -58,6 +70,9 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     tokens: str = parameter("bpe", Choice(*TOKENS), "What a token is: a character, a byte, or a piece by byte pairs.")
     _: KW_ONLY
+    architecture: str = parameter(
+        "transformer", Choice(*ARCHITECTURES), "'gru': recurrent networks with attention, of n_blocks layers each."
+    )
     vocab_size: int = parameter(
         4000, Integer(low=256), "Tokens that 'bpe' learns on either side; 'char' and 'byte' have their own."
     )
@@ -80,7 +95,9 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         0.6, Number(low=0), "How much of the loss of longer texts is forgiven when predict compares them."
     )
     truncate: bool = parameter(
-        False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
+        True,
+        Flag(),
+        "Whether the end of texts longer than the context is cut off, with a warning; else it is an error.",
     )
     batch_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Pairs per update.")
     learning_rate_init: float = default(0.003)
@@ -103,6 +120,8 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         sources, targets = (self._encoded(codes[side], part, side) for side, part in texts.items())
         pairs = [(source, np.array([END, *target])) for source, target in zip(sources, targets)]
         network = {"source": codes["source"].size, "target": codes["target"].size, "config": asdict(config)}
+        if self.architecture != "transformer":
+            network["architecture"] = self.architecture
         if self._goes_on() and network != self.network_:
             raise ValueError(f"{owner}: warm_start must go on with the same network.")
         seed = self._seed(state)
@@ -111,7 +130,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         yield from self._learn([pairs[i] for i in train], [pairs[i] for i in valid], seed, state)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The translation of every text."""
+        """The translation of every text; that of an empty one is empty."""
         owner, translations = type(self).__name__, []
         codes = self._codes("target")
         sources = self._encoded(self._codes("source"), texts_of(owner, X), "source")
@@ -121,7 +140,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
                 translations += self._translated([sources[i] for i in order[first : first + AT_ONCE]])
         texts = [""] * len(sources)
         for i, tokens in zip(order, translations):
-            texts[i] = codes.decode(tokens)
+            texts[i] = codes.decode(tokens) if len(sources[i]) > 1 else ""  # a source of nothing but its end
         return np.array(texts)
 
     def score(self, X: Any, y: Any) -> float:
@@ -143,17 +162,18 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         """Where the decoder looks while it writes ``target``: (heads, target tokens, source tokens) of every block."""
         owner, module = type(self).__name__, self._ready_module()
         ids = [
-            torch.from_numpy(self._encoded(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
+            self._placed(self._encoded(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
             for side, text in (("source", source), ("target", target))
         ]
-        begun = torch.cat([torch.full((1, 1), END), ids[1][:, :-1]], dim=1)
-        assert isinstance(module, EncoderDecoderTransformer)
+        begun = torch.cat([torch.full((1, 1), END, device=ids[1].device), ids[1][:, :-1]], dim=1)
+        assert isinstance(module, EncoderDecoder)
         with torch.inference_mode():
-            return [weights[0].numpy() for weights in module.alignment(ids[0], begun)]
+            return [weights[0].numpy(force=True) for weights in module.alignment(ids[0], begun)]
 
-    def _network(self) -> EncoderDecoderTransformer:
+    def _network(self) -> nn.Module:
         config = TransformerConfig(**self.network_["config"])
-        return EncoderDecoderTransformer(self.network_["source"], self.network_["target"], config)
+        kind = ARCHITECTURES[self.network_.get("architecture", "transformer")]
+        return kind(self.network_["source"], self.network_["target"], config)
 
     def _codes(self, side: str) -> TextCodes:
         check_is_fitted(self)
@@ -161,16 +181,22 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def _encoded(self, codes: TextCodes, texts: Sequence[str], side: str) -> list[np.ndarray]:
         """Every text with its end, within the context."""
-        owner, sequences = type(self).__name__, []
-        for i, text in enumerate(texts):
-            ids = codes.encode(text, owner)
-            if len(ids) >= self.context and not self.truncate:
-                raise ValueError(
-                    f"{owner}: texts must have less than {self.context} tokens, or truncate must be True; "
-                    f"{side} {i} has {len(ids)}."
-                )
-            sequences.append(np.array([*ids[: self.context - 1], END]))
-        return sequences
+        owner = type(self).__name__
+        sequences = codes.encode_all(texts, owner)
+        long = [i for i, ids in enumerate(sequences) if len(ids) >= self.context]
+        if long and not self.truncate:
+            raise ValueError(
+                f"{owner}: texts must have less than {self.context} tokens, or truncate must be True; "
+                f"{side} {long[0]} has {len(sequences[long[0]])}."
+            )
+        if long:
+            longest = max(len(sequences[i]) for i in long)
+            texts_are = "text is" if len(long) == 1 else "texts are"
+            warn_user(
+                f"{owner}: {len(long)} {side} {texts_are} cut to {self.context - 1} tokens, the first of them {side} "
+                f"{long[0]}; a context of {longest + 1} would hold all."
+            )
+        return [np.array([*ids[: self.context - 1], END]) for ids in sequences]
 
     def _learn(self, pairs: Pairs, held: Pairs, seed: int, state: Any) -> Iterator[Record]:
         seeds = Seeds.of(seed)
@@ -189,15 +215,16 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def _translated(self, sources: list[np.ndarray]) -> list[list[int]]:
         module, width = self._ready_module(), self.beam_width
-        assert isinstance(module, EncoderDecoderTransformer)
-        ids = padded_sequences(sources)
+        assert isinstance(module, EncoderDecoder)
+        ids = padded_sequences(sources).to(device_of(module))
         mask = _visible(ids).repeat_interleave(width, dim=0)
         memory = module.encode(ids.clamp(min=0), _visible(ids)).repeat_interleave(width, dim=0)
-        cache = KeyValueCache()
+        cache: Any = module.new_cache()
 
-        def next_scores(tokens: Tensor, parents: Tensor) -> Tensor:
-            cache.select(parents)
-            return fused_log_softmax(module.decode(tokens[:, None], memory, mask, cache)[:, -1], dim=-1)
+        def next_scores(tokens: Tensor, parents: Tensor) -> Tensor:  # the search itself is the CPU's
+            cache.select(parents.to(ids.device))
+            scores = module.decode(tokens[:, None].to(ids.device), memory, mask, cache)[:, -1]
+            return fused_log_softmax(scores, dim=-1).cpu()
 
         options = {"width": width, "max_tokens": self.network_["config"]["context"], "alpha": self.length_penalty}
         beams = beam_search(next_scores, len(sources), begin=END, end=END, **options)
@@ -244,10 +271,12 @@ def _log_probabilities(module: nn.Module, pairs: Pairs) -> list[tuple[float, int
     """Log-probability of every target given its source, and how many tokens it has."""
     totals: list[tuple[float, int]] = []
     for first in range(0, len(pairs), AT_ONCE):
-        source, target = (padded_sequences(side) for side in zip(*pairs[first : first + AT_ONCE]))
+        sides = zip(*pairs[first : first + AT_ONCE])
+        source, target = (padded_sequences(side).to(device_of(module)) for side in sides)
         with torch.inference_mode():
-            scores = module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source)).double()
-            losses = fused_cross_entropy(scores.transpose(1, 2), target[:, 1:], ignore_index=PADDING, reduction="none")
+            scores = widened(module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source)))
+            following = target[:, 1:].to(scores.device)
+            losses = fused_cross_entropy(scores.transpose(1, 2), following, ignore_index=PADDING, reduction="none")
         counts = (target[:, 1:] != PADDING).sum(dim=1)
         totals += zip((-losses.sum(dim=1)).tolist(), counts.tolist())
     return totals

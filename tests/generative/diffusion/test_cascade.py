@@ -1,30 +1,13 @@
-"""Latent diffusion and the cascade: codes are decoded, and large images have the small ones in them."""
+"""The cascade: large images have the small ones in them."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
 
 from margin.generative import DiffusionModel
 from margin.generative.diffusion.cascade import Cascade
-from margin.generative.diffusion.latent import LatentDiffusion
 
 FIRST = {"n_steps": 20, "sampling_steps": 5, "max_iter": 3, "random_state": 0}
-
-
-def test_codes_are_drawn_and_decoded():
-    X = load_digits().data[:200]
-    model = LatentDiffusion(PCA(5), DiffusionModel((16,), **FIRST)).fit(X)
-    codes = model.diffusion.sample(4, random_state=1)
-    np.testing.assert_allclose(model.sample(4, random_state=1), model.autoencoder.inverse_transform(codes))
-
-
-def test_a_fitted_autoencoder_stays_as_it_is():
-    X = load_digits().data[:200]
-    coder = PCA(3).fit(X[:50])
-    before = coder.components_.copy()
-    LatentDiffusion(coder, DiffusionModel((8,), **FIRST), fitted=True).fit(X)
-    np.testing.assert_array_equal(coder.components_, before)
 
 
 def test_enlarged_images_have_the_small_ones_in_them():

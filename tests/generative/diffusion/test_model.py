@@ -141,3 +141,12 @@ def test_bad_requests_get_one_sentence():
         model.sample(0)
     with pytest.raises(ValueError, match="t must be from 1"):
         model.denoise(X, 0)
+
+
+def test_guidance_must_be_a_number():
+    X, y = images()
+    model = DiffusionModel(**{**SMALL, "max_iter": 1, "conditional": True}).fit(X, y)
+    with pytest.raises(ValueError, match=r"^DiffusionModel: guidance_scale must be one finite number; got nan"):
+        model.sample(2, y=y[0], guidance_scale=float("nan"))
+    with pytest.raises(ValueError, match="guidance_scale"):
+        model.set_params(guidance_scale=float("nan")).sample(2, y=y[0])

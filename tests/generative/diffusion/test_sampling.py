@@ -188,7 +188,7 @@ def test_langevin_is_stuck_between_far_modes_and_annealing_is_not():
     start = 8 * torch.rand(2000, 1, generator=seeded(), dtype=torch.float64) - 4
     plain = langevin(far.score, start, 0.01, 400, seeded(1))
     assert float((plain > 0).double().mean()) == pytest.approx(0.5, abs=0.06)
-    annealed = annealed_langevin(
+    states = annealed_langevin(
         lambda x, sigma: far.scaled(1.0, sigma).score(x),
         start,
         geometric_levels(10.0, 0.05, 30),
@@ -196,6 +196,7 @@ def test_langevin_is_stuck_between_far_modes_and_annealing_is_not():
         step=0.1,
         steps_per_level=30,
     )
+    annealed = last(states)
     assert float((annealed > 0).double().mean()) == pytest.approx(0.8, abs=0.05)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import NotFittedError
 from torch import nn
 from torch.nn import functional
 
@@ -30,7 +31,7 @@ from margin.generative.gan.networks import (
 )
 from margin.generative.gan.style import ModulatedConv, StyleGenerator, modulated_kernels
 from margin.generative.gan.theory import gan_value_of, optimal_discriminator
-from margin.generative.gan.translation import CycleTranslation
+from margin.generative.gan.translation import PairTranslation
 from margin.generative.gan.translators import ConvTranslator
 from margin.neural.weights import build
 
@@ -219,10 +220,7 @@ def test_a_convolution_translates_images_of_any_size_by_neighborhoods():
     assert translate(image).abs().max() <= 1
 
 
-def test_translation_of_images_says_what_does_not_fit():
-    with pytest.raises(ValueError, match="image_shape must be"):
-        CycleTranslation((4,), image_shape=(3, 3)).fit(np.zeros((4, 8)), np.zeros((4, 8)))
-    with pytest.raises(ValueError, match="must have one shape; got 16 and 9 pixels"):
-        CycleTranslation((4,), image_shape=(4, 4)).fit(np.zeros((4, 16)), np.zeros((4, 9)))
-    with pytest.raises(ValueError, match="as many rows; got 4 and 5"):
-        CycleTranslation((4,)).fit(np.zeros((4, 2)), np.zeros((5, 2)))
+def test_pairs_must_be_learned_before_they_translate():
+    few = np.zeros((10, 2))
+    with pytest.raises(NotFittedError, match="PairTranslation: this instance is not fitted yet"):
+        PairTranslation().transform(few)

@@ -141,3 +141,17 @@ def test_bad_requests_get_one_sentence():
         plain.sample(2, y=1)
     with pytest.raises(ValueError, match="needs architecture 'style'"):
         plain.mix_styles(np.zeros((1, 2)), np.zeros((1, 2)))
+
+
+def test_styles_that_cannot_be_mixed_are_named():
+    X = np.random.default_rng(0).random((16, 64))
+    model = GAN(4, (4, 4), architecture="style", image_shape=(8, 8), max_iter=1, random_state=0).fit(X)
+    assert model.mix_styles(np.zeros((2, 4)), np.ones((2, 4)), 1).shape == (2, 64)
+    for arguments, sentence in [
+        ((np.zeros((2, 3)), np.zeros((2, 4))), "Z must have 4 columns"),
+        ((np.zeros((2, 4)), np.zeros((3, 4))), "Z and Z_fine must have as many rows; got 2 and 3"),
+        ((np.zeros((2, 4)), np.full((2, 4), np.nan)), "Z_fine must be finite"),
+        ((np.zeros((2, 4)), np.zeros((2, 4)), 99), "n_coarse must be an integer from 0 to"),
+    ]:
+        with pytest.raises(ValueError, match=f"^GAN: {sentence}"):
+            model.mix_styles(*arguments)

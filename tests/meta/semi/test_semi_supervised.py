@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier as SklearnSelfTraining
 
+from margin.core.labels import coded_labels, has_label
 from margin.meta.semi import PseudoLabel, SelfTrainingClassifier
-from margin.meta.semi.labels import coded_labels, has_label
 from margin.neural.estimators import MLPClassifier
 
 

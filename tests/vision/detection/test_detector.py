@@ -34,6 +34,7 @@ def test_detectors_learn_resume_and_repeat(scenes, architecture):
     assert model.loss_curve_[-1] < model.loss_curve_[0]
     found = model.predict(scenes.images)
     assert len(found) == 10
+    assert all(boxes.inside(24, 24) and (boxes.areas > 0).all() for boxes in found)
     assert all((np.diff(boxes.scores) <= 0).all() for boxes in found)
     again = clone(model)
     next(again.iterate(scenes.images, scenes.boxes))
@@ -52,6 +53,12 @@ def test_images_through_the_backbone_are_counted(architecture, per_proposal):
     with torch.no_grad():
         net.detect(torch.zeros(1, 1, 24, 24), proposals)
     assert sum(passes) == (3 if per_proposal else 1)
+
+
+def test_detr_needs_a_query_for_every_object(scenes):
+    most = max(map(len, scenes.boxes))
+    with pytest.raises(ValueError, match=rf"^ObjectDetector: n_queries must be at least {most}, the most objects"):
+        ObjectDetector("detr", n_queries=most - 1).fit(scenes.images, scenes.boxes)
 
 
 def test_yolo_boxes_are_centered_in_their_cells():

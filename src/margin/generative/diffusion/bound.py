@@ -159,8 +159,8 @@ def sampled_consistency(
     schedule: NoiseSchedule, x_0: Tensor, reverse: ReverseKernel, generator: torch.Generator
 ) -> Tensor:
     r"""One random step :math:`t \sim U\{2, \dots, T\}` per row, times T - 1: unbiased for the sum over all steps."""
-    steps = torch.randint(2, schedule.n_steps + 1, (len(x_0),), generator=generator)
-    noise = torch.randn(x_0.shape, generator=generator, dtype=x_0.dtype)
+    steps = torch.randint(2, schedule.n_steps + 1, (len(x_0),), generator=generator, device=generator.device)
+    noise = torch.randn(x_0.shape, generator=generator, dtype=x_0.dtype, device=x_0.device)
     terms = torch.zeros(len(x_0), dtype=x_0.dtype)
     for t in steps.unique().tolist():
         rows = steps == t

@@ -49,9 +49,9 @@ def upsampling_loss(
     """The error of v, per pixel, of large images at random steps, given their small ones with a little noise."""
     (x_0,) = batch
     small = shrunk(x_0)
-    small = small + BLUR * torch.randn(small.shape, generator=noise, dtype=x_0.dtype)
-    t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise)
-    epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype)
+    small = small + BLUR * torch.randn(small.shape, generator=noise, dtype=x_0.dtype, device=x_0.device)
+    t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise, device=noise.device)
+    epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype, device=x_0.device)
     x_t = noised(schedule, x_0, t, epsilon)
     output = module(torch.cat([x_t, _enlarged(small)], dim=1), t.to(x_0.dtype) / schedule.n_steps)
     target = schedule.signal(t, x_0) * epsilon - schedule.noise(t, x_0) * x_0
@@ -90,10 +90,10 @@ class Cascade:
         images = np.asarray(X, dtype=np.float32).reshape(len(X), *self.shape)
         self.center_, self.scale_ = float(images.mean()), float(images.std()) or 1.0
         scaled = torch.from_numpy((images - self.center_) / self.scale_)
-        self.first.fit(shrunk(scaled).reshape(len(X), -1).numpy(), y)
+        self.first.fit(shrunk(scaled).reshape(len(X), -1).numpy(force=True), y)
         seeds = spawn_seeds(as_generator(self.seed), 3)
         module = build(lambda: UNetDenoiser(self.shape, self.widths, condition=self.shape[0]), seeds[0])
-        batches = RowBatches(TensorRows.of(scaled.numpy()), self.batch_size, seeds[1])
+        batches = RowBatches(TensorRows.of(scaled.numpy(force=True)), self.batch_size, seeds[1])
         steps = self.max_iter * batches.steps_per_epoch
         schedule = noise_schedule("cosine", self.n_steps)
 
@@ -121,9 +121,9 @@ class Cascade:
                 v = self._enlarger(torch.cat([x, condition], dim=1), level)
             return convert(schedule, v, x, t, given="v", wanted="x0")
 
-        start = torch.randn((len(low), *self.shape), generator=stream)
+        start = torch.randn((len(low), *self.shape), generator=stream, device=stream.device)
         made = last(second_order(schedule, clean, start, stream, min(self.sampling_steps, self.n_steps)))
-        return made.reshape(len(low), -1).numpy() * self.scale_ + self.center_
+        return made.reshape(len(low), -1).numpy(force=True) * self.scale_ + self.center_
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None, **options: Any) -> np.ndarray:
         """New large images as rows; ``options`` are those of the first model's ``sample``."""

@@ -34,7 +34,7 @@ def walk(schedule: NoiseSchedule, x_0: Tensor, generator: torch.Generator) -> Te
     """The whole chain step by step: (T + 1, *shape of x_0), from clean data to noise."""
     states = [x_0]
     for t in range(1, schedule.n_steps + 1):
-        noise = torch.randn(x_0.shape, generator=generator, dtype=x_0.dtype)
+        noise = torch.randn(x_0.shape, generator=generator, dtype=x_0.dtype, device=x_0.device)
         states.append(forward_step(schedule, states[-1], t, noise))
     return torch.stack(states)
 

@@ -18,5 +18,5 @@ def guided(unconditional: Tensor, conditional: Tensor, scale: float) -> Tensor:
 
 def drop_condition(labels: Tensor, none: int, probability: float, generator: torch.Generator) -> Tensor:
     """``labels`` with each one replaced by ``none`` with the given probability, so that one network learns both."""
-    dropped = torch.rand(labels.shape, generator=generator) < probability
+    dropped = torch.rand(labels.shape, generator=generator, device=generator.device) < probability
     return torch.where(dropped, torch.full_like(labels, none), labels)

@@ -5,7 +5,7 @@ r"""Sampling by following the score with noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import torch
@@ -26,7 +26,7 @@ def langevin(score: Score, x: Tensor, step: float, n_steps: int, generator: torc
     if not step > 0:
         raise ValueError(f"langevin: step must be above 0; got {step!r}.")
     for _ in range(n_steps):
-        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
         x = denoise_step(x, score, step) + (2 * step) ** 0.5 * noise
     return x
 
@@ -50,15 +50,15 @@ def annealed_langevin(
     *,
     step: float = 0.05,
     steps_per_level: int = 20,
-) -> Tensor:
+) -> Iterator[Tensor]:
     r"""Langevin dynamics at one noise level after the other, with steps :math:`\eta_i = \mathrm{step}\cdot\sigma_i^2`.
 
     The wide levels carry rows between modes in the right proportion, the narrow ones sharpen them. ``score`` takes
-    rows and the level.
+    rows and the level; the rows are given after every level.
     """
     for sigma in levels:
         x = langevin(partial(_at_level, score, sigma), x, step * sigma**2, steps_per_level, generator)
-    return x
+        yield x
 
 
 def _at_level(score: Callable[[Tensor, float], Tensor], sigma: float, x: Tensor) -> Tensor:

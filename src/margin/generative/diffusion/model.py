@@ -12,6 +12,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.arguments import real
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.number_range import finite_values
@@ -19,6 +20,7 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
+from margin.data.image_arrays import ROW_SHAPE, flat_pictures, order_of_pixels
 from margin.generative.diffusion.bound import BoundParts, bound_at_draws
 from margin.generative.diffusion.chain import posterior
 from margin.generative.diffusion.guidance import guided
@@ -27,7 +29,7 @@ from margin.generative.diffusion.objective import WEIGHTINGS, denoising_loss, lo
 from margin.generative.diffusion.predictions import PREDICTIONS, convert
 from margin.generative.diffusion.samplers import SAMPLERS
 from margin.generative.diffusion.schedules import NOISE_SCHEDULES, NoiseSchedule, noise_schedule
-from margin.generative.images import check_image_shape
+from margin.generative.images import check_image_shape, common_scaling, flat, shaped
 from margin.generative.labels import class_numbers, encode_labels
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
@@ -77,7 +79,8 @@ class DiffusionModel(NeuralEstimator):
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1), min_length=2)),
-        "(height, width) or (channels, height, width) of the image that a row holds.",
+        "(height, width), (height, width, channels) or (channels, height, width) of the image that a row holds; None: "
+        "that of X, where it is pictures.",
     )
     n_steps: int = parameter(200, Integer(low=2, high=10_000), "Steps of the forward chain.")
     noise_schedule: str = parameter("cosine", Choice(*NOISE_SCHEDULES), "How the noise grows over the steps.")
@@ -135,20 +138,23 @@ class DiffusionModel(NeuralEstimator):
     center_: np.ndarray = attribute("What is subtracted from every column before noise is added.")
     scale_: np.ndarray = attribute("What every column is divided by before noise is added.")
     range_: np.ndarray = attribute("Smallest and largest value of every column, (2, p): new rows stay between them.")
+    row_shape_: list[int] | None = attribute(ROW_SHAPE)
     classes_: np.ndarray | None = attribute("Classes of a conditional model, sorted; None without.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (and the classes ``y`` if conditional), yielding records; ``state`` continues a fit."""
         self._check_parameters()
+        X, picture = flat_pictures(type(self).__name__, X, self.image_shape)
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
-        images = self.denoiser != "mlp" or self.image_shape is not None
-        shape = check_image_shape(self, X.shape[1]) if images else None
+        images = self.denoiser != "mlp" or picture is not None
+        shape = check_image_shape(self, X.shape[1], picture) if images else None
         self.classes_, numbers = encode_labels(self, y, len(X)) if self.conditional else (None, None)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
             self.center_, self.scale_ = self._scaling(X[train], images)
             self.range_ = np.stack([X[train].min(axis=0), X[train].max(axis=0)]).astype(np.float64)
+        self.row_shape_ = None if picture is None else list(picture)
         self.network_ = {
             "denoiser": self.denoiser,
             "n_features": X.shape[1],
@@ -188,30 +194,32 @@ class DiffusionModel(NeuralEstimator):
         if not Integer(low=1).accepts(n_samples):
             raise ValueError(f"{type(self).__name__}: n_samples must be an integer at least 1; got {n_samples!r}.")
         numbers = class_numbers(self, y, n_samples)
-        scale = self.guidance_scale if guidance_scale is None else guidance_scale
-        generator = torch.Generator().manual_seed(int(as_generator(random_state).integers(2**63 - 1)))
+        given = self.guidance_scale if guidance_scale is None else guidance_scale
+        scale = real(type(self).__name__, "guidance_scale", given)
+        seed = int(as_generator(random_state).integers(2**63 - 1))
         module, schedule = self._ready_module(), self._schedule()
-        dtype = next(module.parameters()).dtype
+        weight, generator = next(module.parameters()), self._compute_predictions().generator(seed)
         shape = tuple(self.network_["shape"]) or (self.network_["n_features"],)
-        start = torch.randn((n_samples, *shape), generator=generator, dtype=dtype)
+        start = torch.randn((n_samples, *shape), generator=generator, dtype=weight.dtype, device=weight.device)
         clean = partial(self._clean_inside, module, schedule, numbers, scale)
         steps = min(self.sampling_steps or schedule.n_steps, schedule.n_steps)
         options = {"tau": self.sampling_noise} if self.sampler == "dpm2-sde" else {}
         states = SAMPLERS[self.sampler](schedule, clean, start, generator, steps, **options)
         for done, x in enumerate(states, 1):
-            yield min(done / steps, 1.0), Scaling(self.center_, self.scale_).undo(x.reshape(n_samples, -1).numpy())
+            yield min(done / steps, 1.0), Scaling(self.center_, self.scale_).undo(flat(self, x.numpy(force=True)))
 
     def denoise(self, X: Any, t: int) -> np.ndarray:
         """The clean rows that the network sees behind noisy rows ``X`` (as they would be at step ``t``, unscaled)."""
         module, schedule = self._ready_module(), self._schedule()
         if not 1 <= t <= schedule.n_steps:
             raise ValueError(f"{type(self).__name__}: t must be from 1 to n_steps, {schedule.n_steps}; got {t!r}.")
-        x = torch.from_numpy(self._shaped(np.asarray(X))).to(next(module.parameters()).dtype)
-        return self._clean(module, schedule, None, 1.0, x, t).reshape(len(x), -1).numpy()
+        x = torch.from_numpy(self._shaped(np.asarray(X))).to(next(module.parameters()))
+        return flat(self, self._clean(module, schedule, None, 1.0, x, t).numpy(force=True))
 
     def bound_parts(self, X: Any) -> BoundParts:
         """Reconstruction, prior matching and consistency of every row in nats, in the units of the data."""
         module, schedule = self._ready_module(), self._schedule()
+        X, _ = flat_pictures(type(self).__name__, X, order_of_pixels(self))
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         x = torch.from_numpy(self._shaped(Scaling(self.center_, self.scale_).apply(X.astype(np.float64))))
 
@@ -227,7 +235,7 @@ class DiffusionModel(NeuralEstimator):
 
     def score_samples(self, X: Any) -> np.ndarray:
         """A lower bound of the log-density of every row, in nats."""
-        return finite_values(type(self).__name__, "X", X, lambda: self.bound_parts(X).total.numpy())
+        return finite_values(type(self).__name__, "X", X, lambda: self.bound_parts(X).total.numpy(force=True))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``."""
@@ -243,18 +251,18 @@ class DiffusionModel(NeuralEstimator):
         t: int,
     ) -> Tensor:
         """Clean data behind ``x`` at step ``t``, in the precision of ``x``; with classes, guided towards them."""
-        dtype, kind = next(module.parameters()).dtype, self.network_["prediction"]
-        label = None if numbers is None else numbers.split(ROWS_AT_ONCE)
+        weight, kind = next(module.parameters()), self.network_["prediction"]
+        label = None if numbers is None else numbers.to(weight.device).split(ROWS_AT_ONCE)
         work = threads_for(forward_work(module, min(len(x), ROWS_AT_ONCE)))
         outputs = []
         with torch.no_grad(), torch_threads(work):
-            for k, piece in enumerate(x.to(dtype).split(ROWS_AT_ONCE)):
-                steps = torch.full((len(piece),), t)
+            for k, piece in enumerate(x.to(weight).split(ROWS_AT_ONCE)):
+                steps = torch.full((len(piece),), t, device=piece.device)
                 value = predicted(module, schedule, piece, steps, None if label is None else label[k], kind)
                 if label is not None and scale != 1:
                     value = guided(predicted(module, schedule, piece, steps, None, kind), value, scale)
                 outputs.append(value)
-        return convert(schedule, torch.cat(outputs).to(x.dtype), x, t, given=kind, wanted="x0")
+        return convert(schedule, torch.cat(outputs).to(x), x, t, given=kind, wanted="x0")
 
     def _clean_inside(
         self,
@@ -271,8 +279,7 @@ class DiffusionModel(NeuralEstimator):
         the predicted noise would throw the sampler far out.
         """
         low, high = (
-            torch.from_numpy(self._shaped(bound[None])).to(x.dtype)
-            for bound in (self.range_ - self.center_) / self.scale_
+            torch.from_numpy(self._shaped(bound[None])).to(x) for bound in (self.range_ - self.center_) / self.scale_
         )
         return torch.clamp(self._clean(module, schedule, numbers, scale, x, t), low, high)
 
@@ -282,13 +289,10 @@ class DiffusionModel(NeuralEstimator):
     def _scaling(self, X: np.ndarray, images: bool) -> tuple[np.ndarray, np.ndarray]:
         if not self.standardize:
             return Scaling.none(X.shape[1])
-        if not images:
-            return Scaling.of(X)
-        return np.full(X.shape[1], X.mean(dtype=np.float64)), np.full(X.shape[1], float(X.std(dtype=np.float64)) or 1.0)
+        return common_scaling(X) if images else Scaling.of(X)
 
     def _shaped(self, X: np.ndarray) -> np.ndarray:
-        shape = self.network_["shape"]
-        return X.reshape(len(X), *shape) if shape else X
+        return shaped(self, X, self.network_["shape"])
 
     def _network(self) -> nn.Module:
         return denoiser_network(**{name: self.network_[name] for name in NETWORK_FIELDS})

@@ -61,8 +61,8 @@ def denoising_loss(
     """
     x_0 = batch[0]
     label = drop_condition(batch[1], none, condition_dropout, noise) if len(batch) > 1 else None
-    t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise)
-    epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype)
+    t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise, device=noise.device)
+    epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype, device=x_0.device)
     x_t = noised(schedule, x_0, t, epsilon)
     output = predicted(module, schedule, x_t, t, label, prediction)
     target = convert(schedule, epsilon, x_t, t, given="epsilon", wanted=prediction)
@@ -76,6 +76,6 @@ def denoising_loss(
     with torch.no_grad():
         of_noise = convert(schedule, output, x_t, t, given=prediction, wanted="epsilon") - epsilon
     return {
-        "loss": weight[t].to(x_0.dtype) * error,
+        "loss": weight.to(x_0)[t] * error,
         "noise_error": of_noise.square().reshape(len(x_0), -1).mean(dim=1),
     }

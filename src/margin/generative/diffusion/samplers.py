@@ -47,7 +47,7 @@ def spaced_steps(schedule: NoiseSchedule, n_chosen: int | None = None) -> list[i
         raise ValueError(f"spaced_steps: n_chosen must be from 1 to the {n_steps} steps; got {n_chosen!r}.")
     if n_chosen == n_steps:
         return list(range(n_steps, -1, -1))
-    angles = torch.atan2((1 - schedule.alpha_bars).sqrt(), schedule.alpha_bars.sqrt()).numpy()
+    angles = torch.atan2((1 - schedule.alpha_bars).sqrt(), schedule.alpha_bars.sqrt()).numpy(force=True)
     first = max(int(np.flatnonzero(angles <= np.arctan2(1, LEAST_SIGNAL))[-1]), n_chosen)
     wanted = np.linspace(angles[first], 0, n_chosen + 1)
     steps = np.interp(wanted, angles, np.arange(n_steps + 1))
@@ -76,7 +76,7 @@ def ancestral(
             mean, variance = _leap(schedule, x, clean(x, now), now, before)
         x = mean
         if before:
-            x = x + variance.sqrt() * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+            x = x + variance.sqrt() * torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
         yield x
 
 
@@ -105,7 +105,7 @@ def ddim(
         variance = eta**2 * (1 - alpha_bar_before) / (1 - alpha_bar) * (1 - alpha_bar / alpha_bar_before)
         x = alpha_bar_before**0.5 * x_0 + max(1 - alpha_bar_before - variance, 0.0) ** 0.5 * noise
         if variance:
-            x = x + variance**0.5 * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+            x = x + variance**0.5 * torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
         yield x
 
 
@@ -149,7 +149,7 @@ def second_order(
             kept, added = math.exp(-tau * width), -math.expm1(-(1 + tau) * width)
             x = noise[before] / noise[now] * kept * x + signal[before] * added * blend
             if tau:
-                fresh = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+                fresh = torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
                 x = x + noise[before] * math.sqrt(-math.expm1(-2 * tau * width)) * fresh
             earlier, width_earlier = x_0, width
         yield x

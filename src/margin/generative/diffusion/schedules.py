@@ -83,7 +83,7 @@ class NoiseSchedule:
 
     def at(self, values: Tensor, t: Tensor | int, like: Tensor) -> Tensor:
         """Entries of ``values`` for the steps ``t``, shaped to multiply the rows of ``like``."""
-        chosen = values[t].to(like.dtype)
+        chosen = values.to(like)[t]
         return chosen.reshape(-1, *[1] * (like.ndim - 1)) if chosen.ndim else chosen
 
     def signal(self, t: Tensor | int, like: Tensor) -> Tensor:

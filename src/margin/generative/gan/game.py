@@ -60,12 +60,12 @@ class Turn:
 
 def _made(modules: Modules, rules: Rules, batch: tuple[Tensor, ...], noise: torch.Generator) -> Tensor:
     real = batch[0]
-    z = torch.randn((len(real), rules.n_latents), generator=noise, dtype=real.dtype)
+    z = torch.randn((len(real), rules.n_latents), generator=noise, dtype=real.dtype, device=real.device)
     return modules["generator"](z, *batch[1:])
 
 
 def _blurred(x: Tensor, rules: Rules, noise: torch.Generator) -> Tensor:
-    return x + rules.blur * torch.randn(x.shape, generator=noise, dtype=x.dtype) if rules.blur else x
+    return x + rules.blur * torch.randn(x.shape, generator=noise, dtype=x.dtype, device=x.device) if rules.blur else x
 
 
 def discriminator_terms(
@@ -83,7 +83,7 @@ def discriminator_terms(
     if rules.penalty != "none":
         penalties = [squared_slope(outputs, x).mean() for outputs, x in zip((of_real, of_made), flattened)]
         if rules.penalty == "between":
-            mix = torch.rand(len(real), generator=noise, dtype=real.dtype)
+            mix = torch.rand(len(real), generator=noise, dtype=real.dtype, device=real.device)
             penalties = [gradient_penalty(lambda x: discriminate(x, *label), real, made, mix).mean()]
         weight = rules.penalty_weight * (1.0 if turn is None else turn.penalty_left)
         loss = loss + weight * torch.stack(penalties).sum()

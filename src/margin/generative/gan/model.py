@@ -2,7 +2,7 @@ r"""The estimator of a generative adversarial network: a generator that learns f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -10,34 +10,34 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.arguments import finite
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.data.image_arrays import ROW_SHAPE, flat_pictures, order_of_pixels
 from margin.generative.gan.architectures import ARCHITECTURES, gan_network
+from margin.generative.gan.estimator import GameEstimator, no_objective
 from margin.generative.gan.game import PENALTIES, Game, GANNetwork, Rules, Turn, players_of
 from margin.generative.gan.losses import GENERATOR_LOSSES
+from margin.generative.gan.networks import SMALLEST_SIDE
 from margin.generative.gan.style import StyleGenerator
-from margin.generative.images import check_image_shape, pixel_scaling
+from margin.generative.images import check_image_shape, flat, pixel_scaling, shaped
 from margin.generative.labels import class_numbers, encode_labels
-from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, LEARNING_RATE, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.scaling import Scaling
-from margin.neural.training import RowBatches, Rows, Step, TensorRows, rate_schedule
-from margin.neural.training.stopping import Patience
+from margin.neural.training import RowBatches, Rows, Step, TensorRows
 from margin.optimize.rate_schedules import RateSchedule
 from margin.optimize.schedules import exponential
 
 __all__ = ["GAN"]
 
-SMALLEST_SIDE = 4  # two halvings must leave a pixel
-LARGEST_LOSS = 1e6  # a mean log-odds, or a distance in deviations of the data, that no game comes back from
 PENALTY_OF_LOSS = {"non-saturating": "real", "minimax": "real", "wasserstein": "between", "relativistic": "both"}
 
 
-class GAN(NeuralEstimator):
+class GAN(GameEstimator):
     r"""Generative adversarial network for tables and images.
 
     .. math:: \min_G \max_D\ E[\log D(x)] + E[\log(1 - D(G(z)))], \qquad z \sim N(0, I)
@@ -78,7 +78,8 @@ class GAN(NeuralEstimator):
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1), min_length=2)),
-        "(height, width) or (channels, height, width) of the image that a row holds.",
+        "(height, width), (height, width, channels) or (channels, height, width) of the image that a row holds; None: "
+        "that of X, where it is pictures.",
     )
     loss: str = parameter("non-saturating", Choice(*GENERATOR_LOSSES), "What the generator minimizes.")
     penalty: str = parameter(
@@ -144,19 +145,23 @@ class GAN(NeuralEstimator):
 
     center_: np.ndarray = attribute("What is subtracted from every column before the networks see it.")
     scale_: np.ndarray = attribute("What every column is divided by before the networks see it.")
+    row_shape_: list[int] | None = attribute(ROW_SHAPE)
     classes_: np.ndarray | None = attribute("Classes of a conditional model, sorted; None without.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (and the classes ``y`` if conditional), yielding records; ``state`` continues a fit."""
         self._check_parameters()
+        X, picture = flat_pictures(type(self).__name__, X, self.image_shape)
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
-        shape = check_image_shape(self, X.shape[1]) if self.architecture != "mlp" else None
+        images = picture is not None
+        shape = check_image_shape(self, X.shape[1], picture) if self.architecture != "mlp" else None
         if shape is not None and min(shape[1:]) < SMALLEST_SIDE:
             raise ValueError(f"GAN: image_shape must have sides of at least {SMALLEST_SIDE} pixels; got {shape[1:]}.")
         self.classes_, numbers = encode_labels(self, y, len(X)) if self.conditional else (None, None)
         seed = self._seed(state)
         if not self._goes_on():
-            self.center_, self.scale_ = self._scaling(X)
+            self.center_, self.scale_ = self._scaling(X, images)
+        self.row_shape_ = None if picture is None else list(picture)
         self.network_ = {
             "architecture": self.architecture,
             "n_latents": int(self.n_components),
@@ -167,12 +172,12 @@ class GAN(NeuralEstimator):
             "n_discriminators": int(self.n_discriminators),
             "spectral_norm": bool(self.spectral_norm),
             "dropout": float(self.dropout),
-            "bounded": bool(self.image_shape is not None and self.standardize),
+            "bounded": bool(images and self.standardize),
         }
         seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
         rows = TensorRows.of(seen) if numbers is None else TensorRows.of(seen, numbers)
         everything, nothing = np.arange(len(X)), np.arange(0)
-        yield from self._train(_no_objective, rows, everything, nothing, seed=seed, state=state)
+        yield from self._train(no_objective, rows, everything, nothing, seed=seed, state=state)
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None, *, y: Any = None) -> np.ndarray:
         """New rows; a conditional model draws the classes ``y`` (one, or one per row), or any of them without."""
@@ -187,12 +192,7 @@ class GAN(NeuralEstimator):
 
     def generate(self, Z: Any, *, y: Any = None) -> np.ndarray:
         """The rows that the generator makes of noise ``Z``."""
-        module, Z = self._ready_module(), np.asarray(Z)
-        if Z.ndim != 2 or Z.shape[1] != self.network_["n_latents"]:
-            raise ValueError(
-                f"GAN: Z must have {self.network_['n_latents']} columns, one per coordinate of the noise; got shape "
-                f"{Z.shape}."
-            )
+        module, Z = self._ready_module(), self._noise("Z", Z)
         if y is None and self.classes_ is not None:
             raise ValueError("GAN: y must name the class of every row for a conditional model; got None.")
         return self._unscaled(self._with_classes(_part(module, "generator"), Z, y))
@@ -200,6 +200,7 @@ class GAN(NeuralEstimator):
     def discriminate(self, X: Any, y: Any = None) -> np.ndarray:
         """How real every row looks to the discriminators, from 0 to 1 (to a Wasserstein critic: its mean output)."""
         module = self._ready_module()
+        X, _ = flat_pictures(type(self).__name__, X, order_of_pixels(self))
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
         logits = self._with_classes(_part(module, "discriminator"), seen, y).astype(np.float64)
@@ -212,29 +213,44 @@ class GAN(NeuralEstimator):
         if not isinstance(network, StyleGenerator):
             raise ValueError(f"GAN: mix_styles needs architecture 'style'; got {self.network_['architecture']!r}.")
 
+        if not Integer(low=0, high=network.N_LAYERS).accepts(n_coarse):
+            raise ValueError(f"GAN: n_coarse must be an integer from 0 to {network.N_LAYERS}; got {n_coarse!r}.")
+        coarse, fine = self._noise("Z", Z), self._noise("Z_fine", Z_fine)
+        if len(coarse) != len(fine):
+            raise ValueError(f"GAN: Z and Z_fine must have as many rows; got {len(coarse)} and {len(fine)}.")
+
         def mixed(z: Tensor, z_fine: Tensor) -> Tensor:
             styles = [network.styles(z)] * n_coarse + [network.styles(z_fine)] * (network.N_LAYERS - n_coarse)
             return network.synthesize(styles)
 
-        return self._unscaled(self._evaluate(mixed, np.asarray(Z), np.asarray(Z_fine)))
+        return self._unscaled(self._evaluate(mixed, coarse, fine))
+
+    def _noise(self, name: str, Z: Any) -> np.ndarray:
+        """Rows of noise with a column for each coordinate that the generator takes."""
+        rows = finite("GAN", name, Z)
+        if rows.ndim != 2 or rows.shape[1] != self.network_["n_latents"]:
+            raise ValueError(
+                f"GAN: {name} must have {self.network_['n_latents']} columns, one per coordinate of the noise; got "
+                f"shape {rows.shape}."
+            )
+        return rows
 
     def _with_classes(self, network: nn.Module, rows: np.ndarray, y: Any) -> np.ndarray:
         numbers = class_numbers(self, y, len(rows))
         if numbers is None:
             return self._evaluate(network, rows)
-        return self._evaluate(lambda x, label: network(x, label.long()), rows, numbers.numpy())
+        return self._evaluate(lambda x, label: network(x, label.long()), rows, numbers.numpy(force=True))
 
     def _unscaled(self, made: np.ndarray) -> np.ndarray:
-        return Scaling(self.center_, self.scale_).undo(made.reshape(len(made), -1))
+        return Scaling(self.center_, self.scale_).undo(flat(self, made))
 
-    def _scaling(self, X: np.ndarray) -> Scaling:
+    def _scaling(self, X: np.ndarray, images: bool) -> Scaling:
         if not self.standardize:
             return Scaling.none(X.shape[1])
-        return Scaling.of(X) if self.image_shape is None else pixel_scaling(X)
+        return pixel_scaling(X) if images else Scaling.of(X)
 
     def _shaped(self, X: np.ndarray) -> np.ndarray:
-        shape = self.network_["shape"]
-        return X.reshape(len(X), *shape) if shape else X
+        return shaped(self, X, self.network_["shape"])
 
     def _network(self) -> nn.Module:
         return gan_network(**self.network_)
@@ -252,63 +268,28 @@ class GAN(NeuralEstimator):
             self.blur,
         )
 
-        def moves(factor: float, updates: int) -> dict[str, Any]:
-            schedule = rate_schedule(
-                self.learning_rate,
-                factor * self.learning_rate_init,
-                steps=updates * self.max_iter * batches.steps_per_epoch,
-                warmup=self.warmup,
-                steps_per_epoch=updates * batches.steps_per_epoch,
-                n_rows=len(rows),
-                power=self.power_t,
-            )
-            return {
-                "rule": self._rule(),
-                "schedule": schedule,
-                "updates": updates,
-                "clip_norm": self.clip_norm,
-            }
-
         turn = Turn()
-        players = players_of(
-            module, rules, turn, critic=moves(self.discriminator_rate, self.discriminator_updates), maker=moves(1.0, 1)
-        )
+        critic = self._moves(batches, len(rows), self.discriminator_rate, self.discriminator_updates)
+        players = players_of(module, rules, turn, critic=critic, maker=self._moves(batches, len(rows)))
         left = exponential(1.0, factor=self.penalty_end ** (1 / (self.max_iter * batches.steps_per_epoch)))
-        game = Game(module, players, turn=turn, penalty_left=left, seed=seeds.noise, average=self.weight_average)
+        game = Game(
+            module, players, turn=turn, penalty_left=left, seed=seeds.noise, average=self.weight_average,
+            compute=self._compute(),
+        )  # fmt: skip
         return game, batches
 
-    def _refuse_diverged(self, record: Record) -> None:
-        loss = record["discriminator_loss"]
-        if abs(loss) > LARGEST_LOSS:
-            raise FloatingPointError(
-                f"GAN: the loss of the discriminator is {loss:.3g} after {record.iteration} steps, the game has "
-                "diverged; a smaller learning_rate_init, a penalty, spectral_norm or a clip_norm keeps it bounded."
-            )
+    def _planned_by_length(self) -> str:
+        falls = f"penalty_end={self.penalty_end} is reached after max_iter epochs" if self.penalty_end != 1 else ""
+        return super()._planned_by_length() or falls
 
-    def _go_back(self, before: Mapping[str, Any]) -> None:
-        for name in [*self._learned(), "_module"]:  # a game that diverged is no model
-            self.__dict__.pop(name, None)
-        super()._go_back(before)
-
-    def _patience(self, validates: bool) -> Patience | None:
-        return None  # neither loss falls as the game gets better
+    def _remedies(self) -> str:
+        return "a smaller learning_rate_init, a penalty, spectral_norm or a clip_norm"
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return super()._threads(module, batch_size) if self.architecture == "mlp" else None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.early_stopping:
-            raise ValueError(
-                "GAN: early_stopping must be False, since neither loss says how good the game is; got True."
-            )
-        if self._rate_schedule().plateau is not None:
-            raise ValueError(
-                f"GAN: learning_rate must not wait for a plateau, since neither loss says when to lower it; got "
-                f"{self.learning_rate!r}."
-            )
-        if self.alpha and self._penalty():
-            raise ValueError(f"GAN: alpha must be 0 for solver {self.solver!r}; 'adamw', 'lion' and 'muon' take it.")
         if self.architecture != "mlp" and len(layer_sizes(self.hidden_layer_sizes)) != 2:
             raise ValueError(
                 f"GAN: hidden_layer_sizes must be two numbers of channels for {self.architecture!r}; got "
@@ -318,7 +299,3 @@ class GAN(NeuralEstimator):
 
 def _part(module: nn.Module, name: str) -> nn.Module:
     return module.get_submodule(name)
-
-
-def _no_objective(*_: Any) -> Any:
-    raise AssertionError("a game has an objective per player")

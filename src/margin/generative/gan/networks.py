@@ -19,6 +19,7 @@ from margin.neural.layers.dropout import Dropout
 from margin.neural.normalization.layers import GroupNorm
 
 __all__ = [
+    "SMALLEST_SIDE",
     "ConvDiscriminator",
     "ConvGenerator",
     "DiscriminatorPanel",
@@ -29,6 +30,7 @@ __all__ = [
 
 SLOPE = 0.2  # of the leaky rectifier, usual since DCGAN
 CLASS_WIDTH = 16
+SMALLEST_SIDE = 4  # two halvings must leave a pixel
 
 
 class MLPGenerator(nn.Module):

@@ -9,22 +9,20 @@ which the game goes round in circles, and learning rates go down to 0.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.exceptions import NotFittedError
 from torch import Tensor, nn
 
+from margin.core.arguments import finite
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.generative.gan.losses import discriminator_loss, generator_loss, real_gradient_penalty
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
-from margin.generative.gan.translators import BothJudges, BothWays
-from margin.generative.images import check_image_shape, pixel_scaling
 from margin.neural.losses.regression import l1_loss
-from margin.neural.scaling import Scaling
 from margin.neural.training import (
     Adversarial,
     Plan,
@@ -38,7 +36,7 @@ from margin.neural.training import (
 from margin.neural.weights import build
 from margin.optimize.rules import Adam
 
-__all__ = ["CycleTranslation", "PairTranslation", "cycle_terms", "judge_terms", "pair_terms"]
+__all__ = ["PairTranslation", "cycle_terms", "judge_terms", "pair_terms"]
 
 ADAM = Adam(0.5, 0.99)
 
@@ -77,7 +75,7 @@ def pair_terms(
 ) -> dict[str, Tensor]:
     """The map of a paired translation: fool the judge, and stay near the known target."""
     a, b = batch
-    z = torch.randn((len(a), n_latents), generator=noise, dtype=a.dtype)
+    z = torch.randn((len(a), n_latents), generator=noise, dtype=a.dtype, device=a.device)
     made = modules["generator"](torch.cat([a, z], dim=1))
     distance = l1_loss(made, b, reduction="none").mean(dim=1)
     seen = torch.cat([a, made], dim=1) if sees else made
@@ -90,103 +88,22 @@ def pair_judge_terms(
 ) -> dict[str, Tensor]:
     a, b = batch
     with torch.no_grad():
-        z = torch.randn((len(a), n_latents), generator=noise, dtype=a.dtype)
+        z = torch.randn((len(a), n_latents), generator=noise, dtype=a.dtype, device=a.device)
         made = modules["generator"](torch.cat([a, z], dim=1))
     judge = modules["discriminator"]
     real, fake = (torch.cat([a, x], dim=1) if sees else x for x in (b, made))
     return {"loss": discriminator_loss(judge(real), judge(fake)).mean()}
 
 
-class _Translation:
-    """What both translations share: two players, rows of two domains, and the maps as functions of arrays."""
-
-    def __init__(self, hidden: tuple[int, ...], max_iter: int, batch_size: int, learning_rate: float, seed: int):
-        self.hidden, self.max_iter, self.batch_size = list(hidden), max_iter, batch_size
-        self.learning_rate, self.seed = learning_rate, seed
-        self.records: list[dict[str, Any]] = []
-
-    def _play(self, judge: Player, maps: Player, rows: TensorRows, seeds: list[int]) -> None:
-        step = Adversarial([judge, maps], seed=seeds[2], average=0.98)
-        batches = RowBatches(rows, self.batch_size, seeds[3])
-        for record in train(Training(batches, step, Plan(self.max_iter, record_steps=None))):
-            self.records.append(record.as_dict())
-        self.maps = step.result.eval()
-
-    def _player(self, name: str, module: nn.Module, objective: Any, n_rows: int) -> Player:
-        steps = self.max_iter * math.ceil(n_rows / self.batch_size)
-        return Player(name, module, objective, ADAM, rate_schedule("cosine", self.learning_rate, steps=steps))
+def _rows(owner: str, name: str, rows: Any) -> np.ndarray:
+    """A table of finite numbers with at least one row."""
+    table = finite(owner, name, rows)
+    if table.ndim != 2 or not table.size:
+        raise ValueError(f"{owner}: {name} must be a table with rows and columns; got shape {table.shape}.")
+    return table.astype(np.float32)
 
 
-class CycleTranslation(_Translation):
-    """Maps between two domains of which only separate samples are known; row k of one need not belong to row k.
-
-    Both are brought to mean 0 and deviation 1 in every column for the networks; what is given back is not. Rows that
-    hold images of ``image_shape`` are brought to the range from -1 to 1 instead and seen by convolutions, of which
-    ``hidden`` are the channels.
-
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(64, 2)), rng.normal(3, 1, size=(64, 2))
-    >>> CycleTranslation((8,), max_iter=2).fit(A, B).transform(A).shape
-    (64, 2)
-    """
-
-    def __init__(
-        self,
-        hidden: tuple[int, ...] = (64,),
-        *,
-        image_shape: tuple[int, ...] | None = None,
-        cycle_weight: float = 2.0,
-        penalty_weight: float = 0.1,
-        max_iter: int = 50,
-        batch_size: int = 64,
-        learning_rate: float = 5e-3,
-        seed: int = 0,
-    ):
-        super().__init__(hidden, max_iter, batch_size, learning_rate, seed)
-        self.cycle_weight, self.penalty_weight, self.image_shape = cycle_weight, penalty_weight, image_shape
-
-    def fit(self, A: np.ndarray, B: np.ndarray) -> CycleTranslation:
-        A, B = np.asarray(A, dtype=np.float32), np.asarray(B, dtype=np.float32)
-        if len(A) != len(B):
-            raise ValueError(f"CycleTranslation: A and B must have as many rows; got {len(A)} and {len(B)}.")
-        self._shape = None if self.image_shape is None else check_image_shape(self, A.shape[1])
-        if self._shape is not None and A.shape[1] != B.shape[1]:
-            raise ValueError(
-                f"CycleTranslation: images of A and B must have one shape; got {A.shape[1]} and {B.shape[1]} pixels."
-            )
-        scaling = Scaling.of if self._shape is None else pixel_scaling
-        self._of_a, self._of_b = scaling(A), scaling(B)
-        seeds = spawn_seeds(as_generator(self.seed), 4)
-        maps = build(lambda: BothWays(A.shape[1], B.shape[1], self.hidden, self._shape), seeds[0])
-        judges = build(lambda: BothJudges(A.shape[1], B.shape[1], self.hidden, self._shape), seeds[1])
-        objective = partial(cycle_terms, cycle_weight=self.cycle_weight)
-        self._play(
-            self._player("discriminator", judges, partial(judge_terms, penalty_weight=self.penalty_weight), len(A)),
-            self._player("generator", maps, objective, len(A)),
-            TensorRows.of(self._seen(A, self._of_a), self._seen(B, self._of_b)),
-            seeds,
-        )
-        return self
-
-    def transform(self, A: np.ndarray) -> np.ndarray:
-        """Rows of the first domain as rows of the second."""
-        return self._mapped("forth", A, self._of_a, self._of_b)
-
-    def inverse_transform(self, B: np.ndarray) -> np.ndarray:
-        """Rows of the second domain as rows of the first."""
-        return self._mapped("back", B, self._of_b, self._of_a)
-
-    def _mapped(self, name: str, rows: np.ndarray, scaling: Scaling, back: Scaling) -> np.ndarray:
-        seen = torch.from_numpy(self._seen(np.asarray(rows, dtype=np.float32), scaling))
-        with torch.no_grad():
-            return back.undo(self.maps.get_submodule(name)(seen).flatten(1).numpy())
-
-    def _seen(self, rows: np.ndarray, scaling: Scaling) -> np.ndarray:
-        scaled = scaling.apply(rows)
-        return scaled if self._shape is None else scaled.reshape(len(rows), *self._shape)
-
-
-class PairTranslation(_Translation):
+class PairTranslation:
     """A map learned from pairs: row k of B is the target of row k of A.
 
     ``l1_weight`` is how much the distance to the target counts beside the judge, which sees the input too if
@@ -205,11 +122,12 @@ class PairTranslation(_Translation):
         learning_rate: float = 2e-3,
         seed: int = 0,
     ):
-        super().__init__(hidden, max_iter, batch_size, learning_rate, seed)
+        self.hidden, self.max_iter, self.batch_size = list(hidden), max_iter, batch_size
+        self.learning_rate, self.seed = learning_rate, seed
         self.l1_weight, self.judge_sees_input, self.n_latents = l1_weight, judge_sees_input, n_latents
 
     def fit(self, A: np.ndarray, B: np.ndarray) -> PairTranslation:
-        A, B = np.asarray(A, dtype=np.float32), np.asarray(B, dtype=np.float32)
+        A, B = (_rows("PairTranslation", name, rows) for name, rows in (("A", A), ("B", B)))
         if len(A) != len(B):
             raise ValueError(f"PairTranslation: A and B must be pairs; got {len(A)} and {len(B)} rows.")
         seeds = spawn_seeds(as_generator(self.seed), 4)
@@ -217,17 +135,23 @@ class PairTranslation(_Translation):
         n_seen = B.shape[1] + (A.shape[1] if self.judge_sees_input else 0)
         judge = build(lambda: MLPDiscriminator(n_seen, self.hidden), seeds[1])
         shared: dict[str, Any] = {"n_latents": self.n_latents, "sees": self.judge_sees_input}
-        self._play(
-            self._player("discriminator", judge, partial(pair_judge_terms, **shared), len(A)),
-            self._player("generator", maps, partial(pair_terms, l1_weight=self.l1_weight, **shared), len(A)),
-            TensorRows.of(A, B),
-            seeds,
-        )
+        batches = RowBatches(TensorRows.of(A, B), self.batch_size, seeds[3])
+        rate = rate_schedule("cosine", self.learning_rate, steps=self.max_iter * batches.steps_per_epoch)
+        players = [
+            Player("discriminator", judge, partial(pair_judge_terms, **shared), ADAM, rate),
+            Player("generator", maps, partial(pair_terms, l1_weight=self.l1_weight, **shared), ADAM, rate),
+        ]
+        step = Adversarial(players, seed=seeds[2], average=0.98)
+        records = train(Training(batches, step, Plan(self.max_iter, record_steps=None)))
+        self.records = [record.as_dict() for record in records]
+        self.maps = step.result.eval()
         return self
 
     def transform(self, A: np.ndarray, seed: int = 0) -> np.ndarray:
         """A target for every row; the noise behind it follows from ``seed``."""
-        A = np.asarray(A, dtype=np.float32)
+        if not hasattr(self, "maps"):
+            raise NotFittedError("PairTranslation: this instance is not fitted yet; call fit with pairs first.")
+        A = _rows("PairTranslation", "A", A)
         z = as_generator(seed).standard_normal((len(A), self.n_latents)).astype(np.float32)
         with torch.no_grad():
-            return self.maps(torch.from_numpy(np.concatenate([A, z], axis=1))).numpy()
+            return self.maps(torch.from_numpy(np.concatenate([A, z], axis=1))).numpy(force=True)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Either, Flag, Integer, Nested, Optional, Seed
-from margin.core.estimator import IterativeEstimator
+from margin.core.estimator import RUNNING, IterativeEstimator
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
@@ -74,7 +74,8 @@ class TableSynthesizer(IterativeEstimator):
             self._loop = model._loop
         finally:
             records.close()
-            model.__dict__.pop("_loop", None)
+            for name in RUNNING:
+                model.__dict__.pop(name, None)
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None, **options: Any) -> Any:
         """New rows, as a DataFrame if the model was fitted to one; ``options`` are those of the model's ``sample``."""

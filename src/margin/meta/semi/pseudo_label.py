@@ -21,11 +21,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import Either, Flag, Integer, Nested, Number, Optional, Seed
-from margin.core.estimator import IterativeEstimator
+from margin.core.estimator import RUNNING, IterativeEstimator
+from margin.core.labels import UNKNOWN, coded_labels
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
-from margin.meta.semi.labels import UNKNOWN, coded_labels
 from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.neural.losses.fused import fused_cross_entropy
 
@@ -118,7 +118,8 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
             self._loop = student._loop
         finally:
             records.close()  # type: ignore[attr-defined]
-            student.__dict__.pop("_loop", None)
+            for name in RUNNING:
+                student.__dict__.pop(name, None)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""

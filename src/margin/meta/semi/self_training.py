@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.labels import UNKNOWN, coded_labels
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.core.refusals import MissingMethod
 from margin.linear import LogisticRegression
-from margin.meta.semi.labels import UNKNOWN, coded_labels
 
 __all__ = ["SelfTrainingClassifier", "confident_rows"]
 

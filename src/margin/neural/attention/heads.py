@@ -126,7 +126,7 @@ class MultiHeadAttention(nn.Module):
         if context is not None and cache is not None and layer in cache.memory:
             q, (k, v) = self._by_head(self.query(x), self.query_norm), cache.memory[layer]
         else:
-            q, k, v = self._projected(x, context, cache, layer)
+            q, k, v = self._project(x, context, cache, layer)
             if context is not None and cache is not None:
                 cache.memory[layer] = k, v
         if self.rotary_base is not None and context is None:
@@ -137,7 +137,7 @@ class MultiHeadAttention(nn.Module):
             k, v = cache.extend(layer, k, v)
         return Projections(q, repeat_groups(k, self.n_heads), repeat_groups(v, self.n_heads))
 
-    def _projected(
+    def _project(
         self, x: Tensor, context: Tensor | None, cache: KeyValueCache | None, layer: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of ``x`` and keys and values of ``x`` or ``context``, by head."""

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.estimator import IterativeEstimator
+from margin.core.new_rows import require_fitted
 from margin.core.parameters import attribute
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
+from margin.core.trained import TRAINED
 from margin.neural.estimators.parameters import TrainingParameters
 from margin.neural.generators import GlobalStream, Seeds
 from margin.neural.parts import chosen
@@ -61,6 +62,7 @@ class FitLoop:
 
     def release(self) -> None:
         if self.training is not None:
+            self.training.forget_longer_plans()
             self.last, self.training = self.state(), None
 
 
@@ -75,11 +77,15 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     """
 
     network_: dict[str, Any] = attribute("What the network is built from.")
-    weights_: dict[str, np.ndarray] = attribute("Weights of the network by name.")
-    n_iter_: int = attribute("Epochs of the last fit, or of all partial fits.")
-    t_: int = attribute("Rows seen in all epochs.")
-    loss_curve_: list[float] = attribute("Mean training loss of every epoch, without the penalty.")
-    validation_scores_: list[float] | None = attribute("Score of held-out rows after every epoch; None without.")
+    weights_: dict[str, np.ndarray] = attribute(TRAINED["weights_"], "Weights of the network by name.")
+    n_iter_: int = attribute(TRAINED["n_iter_"], "Epochs of the last fit, or of all partial fits.")
+    t_: int = attribute(TRAINED["t_"], "Rows seen in all epochs.")
+    loss_curve_: list[float] = attribute(
+        TRAINED["loss_curve_"], "Mean training loss of every epoch, without the penalty."
+    )
+    validation_scores_: list[float] | None = attribute(
+        TRAINED["validation_scores_"], "Score of held-out rows after every epoch; None without."
+    )
 
     _loop: FitLoop = attribute("The running fit.")
     _module: nn.Module = attribute("The network, while it is in memory.")
@@ -89,6 +95,11 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     @abstractmethod
     def _network(self) -> nn.Module:
         """The network described by ``network_``, untrained."""
+
+    @property
+    def module_(self) -> nn.Module:
+        """The network with the learned weights as a torch module, set to evaluate."""
+        return self._ready_module()
 
     @property
     def loss_(self) -> float:
@@ -140,6 +151,12 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             return np.arange(n_rows), np.arange(0)
         return validation_split(n_rows, self.validation_fraction, Seeds.of(seed).split, labels)
 
+    def _planned_by_length(self) -> str:
+        """What a fit with a larger max_iter does otherwise from its first step on; empty where it only goes on."""
+        if self.warmup or not self._rate_schedule().open_ended:
+            return f"learning_rate={self.learning_rate!r} with warmup={self.warmup} is laid out over max_iter epochs"
+        return ""
+
     def _goes_on(self) -> bool:
         """Whether this fit starts from the weights of the last one."""
         return bool(self.warm_start) and hasattr(self, "weights_")
@@ -169,16 +186,23 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             seed=seed,
             state=state,
             n_rows=len(rows),
-            evaluate=None if held is None else Validation(step, objective, held, seeds.evaluation, score),
+            evaluate=None if held is None else self._validation(step, objective, held, seeds, score),
             threads=self._threads(module, min(batches.batch_size, len(rows))),
         )
 
     def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
         """The network at the start of a fit: drawn from the seed, or that of the last fit."""
-        module = build(self._network, seeds.weights, dtype)
+        compute = self._compute()
+        module = build(self._network, seeds.weights, compute.dtype_for(dtype))
         if self._goes_on():
             load_weights(module, self.weights_)
-        return module
+        return compute.place(module)
+
+    def _validation(
+        self, step: Step, objective: Objective, held: Rows, seeds: Seeds, score: Score | None = None
+    ) -> Validation:
+        """What the rows ``held`` out say of the result of ``step`` after every epoch."""
+        return Validation(step, objective, held, seeds.evaluation, score, self._compute())
 
     def _run(
         self,
@@ -192,14 +216,16 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         threads: int | None = None,
     ) -> Iterator[Record]:
         """Train by ``step`` on ``batches``, of which an epoch has ``n_rows`` rows, from the start or from ``state``."""
+        compute = self._compute()
         training = Training(
             batches,
             step,
             Plan(self.max_iter, self.record_steps, self.record_seconds),
             evaluate=evaluate,
             stopping=self._patience(evaluate is not None),
-            stream=GlobalStream(Seeds.of(seed).noise) if self._draws_globally else None,
+            stream=GlobalStream(Seeds.of(seed).noise, compute.device) if self._draws_globally else None,
             threads=threads,
+            compute=compute,
         )
         before = self._done_before(self._goes_on()) | {"epochs": 0}  # a fit counts its own, as scikit-learn's do
         if state is not None:
@@ -220,6 +246,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
                 self._note(training, loop)
                 yield record
         except FloatingPointError as error:
+            self.weights_ = live_weights(training.step.result)
             self._go_back(before)
             raise type(error)(str(error).replace("Training:", f"{type(self).__name__}:", 1)) from None
         finally:
@@ -240,6 +267,8 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             self.__dict__.update(before)
 
     def _note(self, training: Training, loop: FitLoop) -> None:
+        if not training.compute.on_cpu:  # where the arrays do not share memory with the network
+            self.weights_ = live_weights(training.step.result)
         before = loop.own["before"]
         self.n_iter_ = before["epochs"] + training.epoch
         self.t_ = before["rows"] + training.epoch * loop.own["n_rows"]
@@ -269,8 +298,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             batches = RowBatches(rows, len(rows), seeds.order)
             limit = getattr(self, "max_fun", None)
             return QuasiNewton(
-                module, objective, tol=self.tol, penalty=self.alpha, max_evaluations=limit, seed=seeds.noise
-            ), batches
+                module, objective, tol=self.tol, penalty=self.alpha, max_evaluations=limit, seed=seeds.noise,
+                compute=self._compute(),
+            ), batches  # fmt: skip
         batches = RowBatches(rows, self._rows_per_update(len(rows)), seeds.order, shuffle=self.shuffle)
         return self._minimize(module, objective, batches, len(rows), seeds), batches
 
@@ -280,7 +310,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         """Gradient descent as the parameters say, its learning rate planned for epochs of ``n_rows`` rows."""
         schedule = rate_schedule(
             self.learning_rate,
-            self.learning_rate_init,
+            self._initial_rate(),
             steps=self.max_iter * batches.steps_per_epoch,
             warmup=self.warmup,
             steps_per_epoch=batches.steps_per_epoch,
@@ -297,7 +327,12 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             penalty=self._penalty(),
             regularizer=self._regularizer(),
             average=self.weight_average,
+            compute=self._compute(),
         )
+
+    def _initial_rate(self) -> float:
+        """Where the learning rate starts."""
+        return float(self.learning_rate_init)
 
     def _regularizer(self) -> Regularizer | None:
         """What acts on the weights beside the penalty ``alpha``, where the estimator lets it be chosen."""
@@ -318,13 +353,21 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
 
     def _ready_module(self) -> nn.Module:
         """The network with the learned weights, set to evaluate."""
-        check_is_fitted(self)
+        require_fitted(self)
         if not hasattr(self, "_module"):
             dtype = torch.from_numpy(np.array(next(iter(self.weights_.values())))).dtype
-            module = build(self._network, seed=0, dtype=dtype)
+            compute = self._compute_predictions()
+            module = build(self._network, seed=0, dtype=compute.dtype_for(dtype))
             load_weights(module, self.weights_)
-            self._module = module
-        return self._module.eval()
+            self._module = compute.place(module)
+        # Setting the mode of every part anew takes longer than a layer does for one row.
+        return self._module.eval() if any(part.training for part in self._module.modules()) else self._module
+
+    def _placed(self, array: np.ndarray) -> Tensor:
+        """``array`` where the network is, its floating-point numbers in the precision of the network."""
+        weight = next(self._ready_module().parameters())
+        tensor = torch.from_numpy(array)
+        return tensor.to(weight) if tensor.is_floating_point() else tensor.to(weight.device)
 
     def _complete(self) -> None:
         if hasattr(self, "weights_"):
@@ -332,11 +375,11 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
 
     def _evaluate(self, function: Callable[..., Tensor], *arrays: np.ndarray) -> np.ndarray:
         """``function`` of the rows of ``arrays``, in pieces that bound memory and in the precision of the network."""
-        module = self._ready_module()
-        dtype = next(module.parameters()).dtype
-        pieces = [torch.from_numpy(np.array(array)).to(dtype).split(EVALUATION_ROWS) for array in arrays]
-        with torch.inference_mode(), torch_threads(threads_for(forward_work(module, len(arrays[0])))):
-            return torch.cat([function(*piece) for piece in zip(*pieces)]).numpy()
+        module = function if isinstance(function, nn.Module) else self._ready_module()
+        weights = list(module.parameters())  # walking through a network takes longer than a layer does for one row
+        pieces = [torch.from_numpy(np.array(array)).to(weights[0]).split(EVALUATION_ROWS) for array in arrays]
+        with torch.inference_mode(), torch_threads(threads_for(forward_work(weights, len(arrays[0])))):
+            return torch.cat([function(*piece) for piece in zip(*pieces)]).numpy(force=True)
 
     def __getstate__(self) -> dict[str, Any]:
         running = {"_module", "_stop_requested", "_partial"}

@@ -22,6 +22,8 @@ from margin.neural.parts import described
 
 __all__ = ["CNNEstimator"]
 
+USUAL_RATE, SLOW_RATE = 3e-3, 3e-4
+
 
 class CNNEstimator(InitialWeights, ImageEstimator):
     """A convolutional network with the face of an estimator; a subclass says what its outputs and its loss are."""
@@ -57,6 +59,12 @@ class CNNEstimator(InitialWeights, ImageEstimator):
         "Probability that a unit before the last layer is left out of an update (AlexNet and VGG: before the last "
         "two); None: 0.5 in AlexNet and VGG, else 0.",
     )
+    learning_rate_init: float | None = parameter(  # type: ignore[assignment]
+        None,
+        Optional(Number(above=0, search=(1e-4, 1e-2), log=True)),
+        "Initial learning rate of the schedule; None: 0.0003 in AlexNet and VGG, which have no normalization and whose "
+        "wide layers do not learn at larger ones, else 0.003.",
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -69,6 +77,12 @@ class CNNEstimator(InitialWeights, ImageEstimator):
                     raise ValueError(f"{owner}: architecture: {error}.") from None
             if self.width != 1:
                 raise ValueError(f"{owner}: width must be 1 where architecture is a list of layers; got {self.width}.")
+
+    def _initial_rate(self) -> float:
+        if self.learning_rate_init is not None:
+            return float(self.learning_rate_init)
+        plain = isinstance(self.architecture, str) and self.architecture.startswith(("alexnet", "vgg"))
+        return SLOW_RATE if plain and self.norm is None else USUAL_RATE
 
     def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
         named = isinstance(self.architecture, str)

@@ -11,19 +11,18 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
-from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.cnn import CNNEstimator
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.parameters import LossOfTargets
+from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import explained_variance
 
 __all__ = ["CNNRegressor"]
 
 
-class CNNRegressor(RegressorMixin, LossOfTargets, CNNEstimator):
+class CNNRegressor(RegressorMixin, StandardizedTargets, CNNEstimator):
     """Convolutional network for one or several numbers per image.
 
     Takes images as :class:`CNNClassifier` does. With ``standardize`` the targets are standardized too, and predictions
@@ -36,10 +35,6 @@ class CNNRegressor(RegressorMixin, LossOfTargets, CNNEstimator):
     >>> model.score(X, y) > 0.9
     True
     """
-
-    target_center_: np.ndarray = attribute("What is subtracted from every target.")
-    target_scale_: np.ndarray = attribute("What every target is divided by.")
-    single_target_: bool = attribute("Whether fit saw one target as a vector.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None

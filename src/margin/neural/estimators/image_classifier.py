@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
 from margin.core.records import Record
-from margin.neural.estimators.class_scores import log_probabilities
+from margin.neural.estimators.class_scores import log_probabilities, tell_of_nothing_learned
 from margin.neural.estimators.image_estimator import ImageEstimator
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.stored import CLASSES
 from margin.neural.training.objectives import accuracy
 
 __all__ = ["ImageClassifier"]
@@ -26,7 +27,7 @@ __all__ = ["ImageClassifier"]
 class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
     """A network with one output per class."""
 
-    classes_: np.ndarray = attribute("The classes.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -39,7 +40,8 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
         classes, codes = encode_classes(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"{type(self).__name__}: warm_start must go on with classes {self.classes_}; got {classes}."
+                f"{type(self).__name__}: warm_start must go on with classes {self.classes_}; got {classes}. "
+                "margin.meta.fine_tune starts a model of other classes from this one."
             )
         seed = self._seed(state)
         train, valid = self._split(len(images), seed, codes)
@@ -48,6 +50,8 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
         rows = self._rows(images, codes, weight)
         objective = self._augmented(self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
+        if self.loss == "cross_entropy" and not any(change.startswith("mixup") for change in self.augment or ()):
+            tell_of_nothing_learned(type(self).__name__, self.loss_curve_, codes[train], weight[train])
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""

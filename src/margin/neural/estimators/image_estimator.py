@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -15,17 +15,19 @@ from torch import Tensor, nn
 
 from margin.core.domains import Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.augmentation import Augmentation, parse_augmentation
-from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.fine_tuning import FineTuning
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.parameters import SEARCHED_RATES, RegularizedWeights, learning_rates
 from margin.neural.losses.network_loss import NetworkLoss
 from margin.neural.nets.image_parts import Standardized
+from margin.neural.stored import IMAGES, image_network_is_stored
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.steps import Objective
 from margin.optimize.rate_schedules import RateSchedule
@@ -37,7 +39,7 @@ SMALLEST_BATCH, LARGEST_BATCH = 8, 128
 BYTE = 255.0
 
 
-class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
+class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
     """A network for images with the face of an estimator.
 
     A subclass says what the network is (:meth:`_described`, :meth:`_body`), what its outputs are and what its loss is.
@@ -67,7 +69,9 @@ class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
     )
     max_iter: int = default(20, "Most epochs.")
 
-    input_dtype_: str = attribute("Type of the images in fit: 'uint8' or 'float32'.")
+    input_dtype_: str = attribute(StringOf(("uint8", "float32")), "Type of the images in fit: 'uint8' or 'float32'.")
+    network_: dict[str, Any] = attribute(IMAGES)
+    _stored_rules = (image_network_is_stored,)
 
     @property
     def image_shape_(self) -> tuple[int, int, int]:
@@ -75,7 +79,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
         c, h, w = self.network_["shape"]
         return c, h, w
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -132,7 +136,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
 
     def _images(self, X: Any, *, reset: bool) -> np.ndarray:
         fitted = None if reset else self.image_shape_
-        return check_images(self, X, self.image_shape, self.channels, fitted=fitted)
+        return check_images(self, X, self.image_shape, self.channels, fitted=fitted, read_only=True)
 
     def _network(self) -> nn.Module:
         described = dict(self.network_)
@@ -151,6 +155,9 @@ class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
                     f"is {before.get(changed)}; got {after.get(changed)}."
                 )
             center, scale = self.network_["center"], self.network_["scale"]
+        elif self.pretrained is not None:  # which knows the scaling it was trained with, for pixels from 0 to 1
+            unit = BYTE if images.dtype == np.uint8 else 1.0
+            center, scale = ([unit * value for value in self.pretrained.network[name]] for name in ("center", "scale"))
         elif self.standardize:
             some = len(train) < len(images)
             center, scale = channel_scaling(images[train], weight[train]) if some else channel_scaling(images, weight)
@@ -197,15 +204,16 @@ class ImageEstimator(ImageParameters, RegularizedWeights, NeuralEstimator):
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)
         module = self._ready_module()
-        x = torch.from_numpy(self._images(X, reset=False)).to(torch.float32)
+        images = np.require(self._images(X, reset=False), requirements=["W"])
+        x = torch.from_numpy(images).to(next(module.parameters()))
         return lambda images: self._in_units(module(images)), x
 
     def _outputs(self, images: np.ndarray) -> np.ndarray:
         """What the last layer gives for checked images."""
         module = self._ready_module()
-        rows = ImageRows.of(images)
+        rows = self._compute_predictions().rows(ImageRows.of(images))
         with torch.inference_mode(), torch_threads(available()):
-            return torch.cat([module(part.tensors[0]) for part in rows.chunks(EVALUATION_ROWS)]).numpy()
+            return torch.cat([module(part.tensors[0]) for part in rows.chunks(EVALUATION_ROWS)]).numpy(force=True)
 
 
 def _weighted_parts(network: Mapping[str, Any]) -> dict[str, Any]:

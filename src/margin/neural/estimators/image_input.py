@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import numpy as np
 import torch
 
 from margin.data.image_arrays import CHUNK_VALUES
@@ -13,7 +15,19 @@ __all__ = ["ImageRows", "image_tags"]
 
 
 class ImageRows(TensorRows):
-    """Pictures and targets; evaluated in chunks that are the smaller the larger the pictures are."""
+    """Pictures and targets; evaluated in chunks that are the smaller the larger the pictures are.
+
+    Pictures that may not be written to, such as a memory map of more than memory holds, are shared, not copied: rows
+    are only ever gathered from them, and networks write to none of their inputs.
+    """
+
+    @staticmethod
+    def _tensor(array: np.ndarray) -> torch.Tensor:
+        if array.flags.writeable or not array.flags.c_contiguous:
+            return TensorRows._tensor(array)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            return torch.from_numpy(array)
 
     def chunks(self, size: int) -> Any:
         values = self.tensors[0][0].numel()

@@ -11,16 +11,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 from torch import Tensor, nn
 
 from margin.core.domains import Flag, Integer, Named, Number, Optional
+from margin.core.invariants import ArrayOf
+from margin.core.new_rows import validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
@@ -32,6 +34,7 @@ from margin.neural.nets.mlp import MLP
 from margin.neural.normalization.normalizations import NORMALIZATIONS, ROW_NORMS, Normalization
 from margin.neural.parts import chosen, described
 from margin.neural.scaling import Scaling
+from margin.neural.stored import LAYERS, layers_are_stored
 from margin.neural.training import Plan, RowBatches, Rows, SparseRows, Step, TensorRows, Training
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.noise import with_input_noise, with_weight_noise
@@ -90,8 +93,10 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
     )
     max_fun: int = parameter(15000, Integer(low=1), "Most evaluations of the loss by 'lbfgs'.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column.")
-    scale_: np.ndarray = attribute("What every column is divided by.")
+    center_: np.ndarray = attribute(ArrayOf("n_features"), "What is subtracted from every column.")
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by.")
+    network_: dict[str, Any] = attribute(LAYERS)
+    _stored_rules = (layers_are_stored,)
 
     @property
     def coefs_(self) -> list[np.ndarray]:
@@ -113,7 +118,7 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
         """Number of outputs of the network."""
         return int(self.network_["sizes"][-1])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -201,15 +206,18 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
         step, seed = getattr(self, "_partial", (None, self._seed(None)))
         seeds = Seeds.of(seed)
         if step is None:
-            module = build(self._network, seeds.weights, rows.dtype)
+            compute = self._compute()
+            module = build(self._network, seeds.weights, compute.dtype_for(rows.dtype))
             if hasattr(self, "weights_"):
                 load_weights(module, self.weights_)
+            module = compute.place(module)
             step, _ = self._step(module, objective, rows, seeds)
         if self.learning_rate == "invscaling":
             step.rate_factor = (1 + before["rows"]) ** -self.power_t
         order = seeds.order + before["epochs"]  # every pass has an order of its own
         batches = RowBatches(rows, self._rows_per_update(len(rows)), order, shuffle=self.shuffle)
-        training = Training(batches, step, Plan(1, None), threads=self._threads(step.result, batches.batch_size))
+        threads = self._threads(step.result, batches.batch_size)
+        training = Training(batches, step, Plan(1, None), threads=threads, compute=self._compute())
         for _ in self._follow(training, FitLoop(training, seed, len(rows), before)):
             pass
         self._partial = step, seed
@@ -218,7 +226,7 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
     def _outputs(self, X: Any) -> np.ndarray:
         """What the last layer gives for the rows of ``X``."""
         module = self._ready_module()
-        X = validate_data(self, X, dtype=FLOATS, order="C", accept_sparse="csr", reset=False)
+        X = validate_new_rows(self, X, dtype=FLOATS, order="C", accept_sparse="csr")
         scaling = Scaling(self.center_, self.scale_)
         if not issparse(X):
             return self._evaluate(module, scaling.apply(X))
@@ -228,8 +236,8 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
-        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
-        x = torch.from_numpy(np.array(X)).to(next(module.parameters()).dtype)
+        X = validate_new_rows(self, X, dtype=FLOATS, order="C")
+        x = torch.from_numpy(np.array(X)).to(next(module.parameters()))
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
         return lambda rows: self._in_units(module((rows - center) / scale)), x
 

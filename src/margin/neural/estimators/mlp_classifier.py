@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -23,6 +23,7 @@ from sklearn.utils.validation import validate_data
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
+from margin.core.invariants import StringOf
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
@@ -30,6 +31,7 @@ from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.nets.mlp import MLP, TwoClassMLP
+from margin.neural.stored import CLASSES
 from margin.neural.training.objectives import Supervised, accuracy, subset_accuracy
 from margin.neural.training.steps import Objective
 
@@ -65,8 +67,10 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         "Fraction of a row's target that loss 'cross_entropy' spreads evenly over all classes.",
     )
 
-    classes_: np.ndarray = attribute("The classes, or the numbers of the labels.")
-    out_activation_: str = attribute("What turns outputs into probabilities: 'softmax', or 'logistic' for labels.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes, or the numbers of the labels.")
+    out_activation_: str = attribute(
+        StringOf(("softmax", "logistic")), "What turns outputs into probabilities: 'softmax', or 'logistic' for labels."
+    )
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -76,7 +80,10 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         classes, codes = _coded(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
-            raise ValueError(f"MLPClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
+            raise ValueError(
+                f"MLPClassifier: warm_start must go on with classes {self.classes_}; got {classes}. "
+                "margin.meta.fine_tune starts a model of other classes from this one."
+            )
         X, codes, weight = self._class_weighted(X, codes, classes, weight)
         seed = self._seed(state)
         split = self._split(X.shape[0], seed, codes if codes.ndim == 1 else None)
@@ -108,7 +115,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
 
     @available_if(has_first_order_solver)
     @unchanged_if_refused
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
 
         ``classes`` are all that can come, needed in the first call unless ``y`` has them all. With ``standardize`` the

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,12 +16,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
-from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
-from margin.neural.estimators.parameters import LossOfTargets
+from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import Supervised, explained_variance
 from margin.neural.training.steps import Objective
@@ -29,7 +28,7 @@ from margin.neural.training.steps import Objective
 __all__ = ["MLPRegressor"]
 
 
-class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
+class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
     """Multi-layer perceptron for one or several numbers.
 
     With ``standardize`` the targets are standardized too, so that the loss, ``tol`` and the learning rate do not
@@ -41,10 +40,6 @@ class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
     >>> model.score(X, np.sin(X[:, 0])) > 0.99
     True
     """
-
-    target_center_: np.ndarray = attribute("What is subtracted from every target.")
-    target_scale_: np.ndarray = attribute("What every target is divided by.")
-    single_target_: bool = attribute("Whether fit saw one target as a vector.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -62,7 +57,7 @@ class MLPRegressor(RegressorMixin, LossOfTargets, MLPEstimator):
 
     @available_if(has_first_order_solver)
     @unchanged_if_refused
-    def partial_fit(self, X: Any, y: Any) -> Any:
+    def partial_fit(self, X: Any, y: Any) -> Self:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
 
         With ``standardize`` the rows of the first call decide the scaling of inputs and targets.

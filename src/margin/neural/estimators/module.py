@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -22,14 +22,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Function, Optional, Options
-from margin.core.parameters import parameter
+from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.module_domains import ModuleOrFactory
 from margin.neural.estimators.parameters import RegularizedWeights
 from margin.neural.nets.mlp import MLP
-from margin.neural.stored import DEFAULT_WIDTH
+from margin.neural.stored import DEFAULT_WIDTH, MODULE, stand_in_is_stored
 from margin.neural.training import TensorRows
 from margin.neural.training.evaluation import EVALUATION_ROWS, Score
 from margin.neural.training.steps import Objective
@@ -62,6 +62,8 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
         "float32", Choice("float32", "float64", "int64"), "Type of the inputs, and of the weights; 'int64' for tokens."
     )
 
+    network_: dict[str, Any] = attribute(MODULE)
+    _stored_rules = (stand_in_is_stored,)
     _draws_globally = True
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -70,7 +72,7 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
         inner = {f"module__{name}": value for name, value in given.items()} if deep else {}
         return super().get_params(deep=deep) | inner
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; ``module__width=64`` sets the argument ``width`` of the module."""
         inner = {
             name.removeprefix("module__"): params.pop(name) for name in list(params) if name.startswith("module__")
@@ -86,7 +88,7 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from ``X`` and ``y``; rows may have any shape, and weights if the criterion gives a loss per row."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -102,7 +104,7 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
         os.replace(temporary, path)
         return path
 
-    def load_weights(self, path: str | Path) -> Any:
+    def load_weights(self, path: str | Path) -> Self:
         """Read what ``save_weights`` wrote; this estimator must have the module that the weights belong to."""
         from safetensors import safe_open
 
@@ -113,9 +115,11 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
         if not isinstance(facts, dict):
             raise ValueError(f"{type(self).__name__}: {path} was not written by save_weights.")
         self._read_facts(facts)
-        module = build(self._network, 0, self._weight_dtype())
+        compute = self._compute_predictions()
+        module = build(self._network, 0, compute.dtype_for(self._weight_dtype()))
         load_weights(module, weights)
-        self._module, self.weights_ = module, live_weights(module)
+        self._module = compute.place(module)
+        self.weights_ = live_weights(self._module)
         return self
 
     def _facts(self) -> dict[str, Any]:
@@ -170,7 +174,7 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
         if self.dtype == "int64":
             raise TypeError(f"{type(self).__name__}: rows of dtype 'int64' have no gradients; dtype must be a float.")
         module = self._ready_module()
-        x = torch.from_numpy(np.asarray(self._checked(X, reset=False), dtype=self.dtype).copy())
+        x = self._placed(np.asarray(self._check_rows(X, reset=False), dtype=self.dtype).copy())
 
         def outputs(rows: Tensor) -> Tensor:
             output = module(rows)
@@ -180,12 +184,12 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
 
     def _outputs(self, X: Any) -> np.ndarray:
         module = self._ready_module()
-        X = self._checked(X, reset=False)
-        pieces = torch.from_numpy(np.asarray(X, dtype=self.dtype).copy()).split(EVALUATION_ROWS)
+        X = self._check_rows(X, reset=False)
+        pieces = self._placed(np.asarray(X, dtype=self.dtype).copy()).split(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
-            return torch.cat([module(piece) for piece in pieces]).numpy()
+            return torch.cat([module(piece) for piece in pieces]).numpy(force=True)
 
-    def _checked(self, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
+    def _check_rows(self, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
         kind = "numeric" if self.dtype == "int64" else [np.float64, np.float32]
         if y is None and not reset:
             return validate_data(self, X, dtype=kind, order="C", allow_nd=True, reset=False)

@@ -18,6 +18,7 @@ from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.network_loss import ClassLoss
+from margin.neural.stored import CLASSES
 from margin.neural.training.objectives import accuracy
 
 __all__ = ["NeuralClassifier"]
@@ -45,14 +46,14 @@ class NeuralClassifier(ClassifierMixin, LossOfClasses, ModuleEstimator):
     True
     """
 
-    classes_: np.ndarray = attribute("The classes.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        X, y = self._checked(X, y, reset=True)
+        X, y = self._check_rows(X, y, reset=True)
         check_classes(y)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.classes_, codes = encode_classes(y)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from torch import Tensor, nn
 
+from margin.core.invariants import Count, TrueOrFalse
 from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.core.targets import numeric_target
@@ -38,15 +39,15 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
     True
     """
 
-    single_target_: bool = attribute("Whether fit saw one target as a vector.")
-    n_targets_: int = attribute("Number of targets.")
+    single_target_: bool = attribute(TrueOrFalse(), "Whether fit saw one target as a vector.")
+    n_targets_: int = attribute(Count(low=1), "Number of targets.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        X, y = self._checked(X, numeric_target(self, y), reset=True, multi_output=True, y_numeric=True)
+        X, y = self._check_rows(X, numeric_target(self, y), reset=True, multi_output=True, y_numeric=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.single_target_ = y.ndim == 1
         target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from margin.core.domains import Choice, Domain, Either, Flag, Instance, Integer, Named, Number, Optional, Seed, Sequence
+from margin.core.domains import (
+    Choice,
+    Device,
+    Domain,
+    Either,
+    Flag,
+    Instance,
+    Integer,
+    Named,
+    Number,
+    Optional,
+    Seed,
+    Sequence,
+)
+from margin.core.invariants import ArrayOf, StringOf, TrueOrFalse
 from margin.core.parameters import VERBOSE, Declared, attribute, parameter, parameters_of
 from margin.core.parts import Part
 from margin.core.randomness import RandomLike
@@ -19,6 +33,7 @@ from margin.neural.losses.network_loss import ClassLoss, TargetLoss, locations
 from margin.neural.losses.target_losses import TARGET_LOSSES
 from margin.neural.parts import chosen
 from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
+from margin.neural.training.compute import PRECISIONS, Compute
 from margin.neural.training.schedules import named_schedule
 from margin.optimize.rate_schedules import SCHEDULES, RateSchedule
 from margin.optimize.rules import RULES, AdamW, Descent, Momentum, Muon, Nesterov, Rule
@@ -26,6 +41,7 @@ from margin.optimize.rules import RULES, AdamW, Descent, Momentum, Muon, Nestero
 __all__ = [
     "ACTIVATION",
     "CLASS_LOSS",
+    "FALLING_RATE",
     "INITIALIZER",
     "LAYER_SIZES",
     "LEARNING_RATE",
@@ -45,6 +61,7 @@ __all__ = [
 LAYER_SIZES = Either(Sequence(Integer(low=1)), Integer(low=1))
 
 OPTIMIZERS = ("adam", "adamw", "sgd", "muon")  # among which a search chooses; "sgd" is descent with or without momentum
+WHOLE_LOSS = ("lbfgs", "levenberg-marquardt")  # solvers that need the loss of all rows at once
 SEARCHED_RATES = ("constant", "invscaling", "adaptive", "cosine", "linear", "step", "exponential", "one_cycle")
 
 
@@ -65,6 +82,12 @@ def learning_rates(*searched: str, search: bool = True) -> Domain:
 
 
 LEARNING_RATE = learning_rates(*SEARCHED_RATES)
+#: How networks of images that say nothing more of it let their learning rate fall.
+FALLING_RATE: Any = parameter(
+    "cosine",
+    learning_rates(*SEARCHED_RATES, search=False),
+    "Schedule of the learning rate, which starts at learning_rate_init.",
+)
 
 
 def layer_sizes(value: Any) -> list[int]:
@@ -123,7 +146,9 @@ class LossOfTargets(Declared):
         "the deviance of counts; with 'normal' and 'laplace' the network also gives the width of every prediction.",
     )
 
-    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for counts.")
+    out_activation_: str = attribute(
+        StringOf(("identity", "exp")), "What the outputs are passed through: 'identity', or 'exp' for counts."
+    )
 
     def _target_loss(self, Y: np.ndarray | None = None) -> TargetLoss:
         """The loss; with the targets ``Y`` of a fit, which are checked, also what predictions pass through."""
@@ -145,6 +170,14 @@ class LossOfTargets(Declared):
         return np.exp(outputs) if isinstance(outputs, np.ndarray) else outputs.exp()
 
 
+class StandardizedTargets(LossOfTargets):
+    """What a regressor must know to predict in the unit of its targets."""
+
+    target_center_: np.ndarray = attribute(ArrayOf("n_outputs"), "What is subtracted from every target.")
+    target_scale_: np.ndarray = attribute(ArrayOf("n_outputs"), "What every target is divided by.")
+    single_target_: bool = attribute(TrueOrFalse(), "Whether fit saw one target as a vector.")
+
+
 class RegularizedWeights(Declared):
     """What acts on weights beside the L2 penalty ``alpha``."""
 
@@ -158,6 +191,8 @@ class RegularizedWeights(Declared):
 
 class TrainingParameters(Declared):
     """Solver, learning rate, batches, stopping: one line each, for all networks."""
+
+    _whole_batch: ClassVar[str | None] = None  # why a batch cannot be cut into parts, where it cannot
 
     _: KW_ONLY
     solver: str | Rule = parameter(
@@ -233,6 +268,24 @@ class TrainingParameters(Declared):
     record_seconds: float | None = parameter(
         None, Optional(Number(above=0)), "Seconds after which a record is made early; the result does not depend on it."
     )
+    device: str = parameter(
+        "auto",
+        Device(),
+        "Where the network computes: 'cpu', 'cuda', 'cuda:1', 'mps'; 'auto': on the accelerator of the machine if it "
+        "has one. A stored model runs anywhere.",
+    )
+    precision: str = parameter(
+        "auto",
+        Choice(*PRECISIONS, search=False),
+        "'auto': weights are as precise as the rows (float32 on MPS); 'float32': they are float32; 'bfloat16': float32 "
+        "weights, products of the training in bfloat16, on a device that has it.",
+    )
+    batch_parts: int | str | None = parameter(
+        None,
+        Optional(Either(Integer(low=1), Choice("processes", search=False))),
+        "Parts of every batch that processes of torchrun share: an integer gives the same bits on any number of them, "
+        "'processes' is one part each, faster and with other last bits; None: every process fits on its own.",
+    )
     random_state: RandomLike = parameter(None, Seed(), "Draws weights, order of rows, noise and held-out rows.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
@@ -241,6 +294,24 @@ class TrainingParameters(Declared):
         for part in (self.solver, self.learning_rate):
             if isinstance(part, Part):
                 part.check()
+
+    def _compute(self) -> Compute:
+        """Where and how precisely this estimator learns."""
+        if self.batch_parts is not None:
+            self._refuse_parts()
+        return Compute.of(type(self).__name__, self.device, self.precision).in_parts(self.batch_parts)
+
+    def _refuse_parts(self) -> None:
+        """Raise one sentence where the gradient of a batch is no sum over parts of it."""
+        reason = "its solver searches along lines of the whole loss" if self.solver in WHOLE_LOSS else self._whole_batch
+        if reason is not None:
+            raise ValueError(
+                f"{type(self).__name__}: batch_parts must be None, because {reason}; got {self.batch_parts!r}."
+            )
+
+    def _compute_predictions(self) -> Compute:
+        """Where it predicts: on the CPU where the device is not there."""
+        return Compute.to_predict(type(self).__name__, self.device, self.precision)
 
     def _rule(self) -> Rule:
         """The update rule that ``solver`` is or names, with its weight decay."""

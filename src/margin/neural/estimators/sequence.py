@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -17,16 +17,18 @@ from torch import Tensor, nn
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
+from margin.core.invariants import ArrayOf, TrueOrFalse
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
-from margin.neural.estimators.parameters import LossOfClasses, LossOfTargets, RegularizedWeights
+from margin.neural.estimators.parameters import LossOfClasses, RegularizedWeights, StandardizedTargets
 from margin.neural.nets.sequence import LAYERS, SequenceNetwork
 from margin.neural.scaling import Scaling
 from margin.neural.sequences import is_table, lengths_of, padded
+from margin.neural.stored import CLASSES, SERIES, recurrent_layers_are_stored
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import Supervised, accuracy, explained_variance
 
@@ -66,9 +68,11 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
         1.0, "Bound on the Euclidean norm of the whole gradient, which can explode over time."
     )
 
-    center_: np.ndarray = attribute("What is subtracted from every channel.")
-    scale_: np.ndarray = attribute("What every channel is divided by.")
-    table_: bool = attribute("Whether fit saw a table, whose rows are series of one number per column.")
+    center_: np.ndarray = attribute(ArrayOf("n_channels"), "What is subtracted from every channel.")
+    scale_: np.ndarray = attribute(ArrayOf("n_channels"), "What every channel is divided by.")
+    table_: bool = attribute(TrueOrFalse(), "Whether fit saw a table, whose rows are series of one number per column.")
+    network_: dict[str, Any] = attribute(SERIES)
+    _stored_rules = (recurrent_layers_are_stored,)
 
     @abstractmethod
     def iterate(
@@ -76,7 +80,7 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from series ``X`` and ``y``.
 
         ``X`` is a list of arrays (steps, channels) or (steps,), a 3-D array (series, steps, channels) padded with NaN
@@ -88,9 +92,8 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
         """The states of the last layer after every step of every series, (steps, units) each."""
         module: Any = self._ready_module()
         series = self._scaled(self._series(X, reset=False))
-        dtype = next(module.parameters()).dtype
         with torch.inference_mode():
-            states = module.states(torch.from_numpy(series).to(dtype).nan_to_num()).numpy()
+            states = module.states(self._placed(series).nan_to_num()).numpy(force=True)
         return [part[:length] for part, length in zip(states, lengths_of(series))]
 
     def _network(self) -> nn.Module:
@@ -141,7 +144,7 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
-        x = torch.from_numpy(self._series(X, reset=False)).to(next(module.parameters()).dtype)
+        x = self._placed(self._series(X, reset=False))
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
         return lambda series: self._in_units(module((series - center) / scale)), x
 
@@ -160,7 +163,7 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
     (True, ['high'])
     """
 
-    classes_: np.ndarray = attribute("The classes.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -199,7 +202,7 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
         return self.classes_[best]
 
 
-class SequenceRegressor(RegressorMixin, LossOfTargets, SequenceEstimator):
+class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
     """Recurrent network for one or several numbers that belong to a series.
 
     >>> rng = np.random.default_rng(0)
@@ -209,10 +212,6 @@ class SequenceRegressor(RegressorMixin, LossOfTargets, SequenceEstimator):
     >>> model.score(series, mean) > 0.8
     True
     """
-
-    target_center_: np.ndarray = attribute("What is subtracted from every target.")
-    target_scale_: np.ndarray = attribute("What every target is divided by.")
-    single_target_: bool = attribute("Whether fit saw one target as a vector.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number
+from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.neural.activations.table import ACTIVATIONS, Activation
@@ -30,6 +31,7 @@ from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
 from margin.neural.parts import described
 from margin.neural.robust_scaling import BOUND, RobustScaling
+from margin.neural.stored import SIDE_BY_SIDE, side_by_side_layers_are_stored
 from margin.neural.training import TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
@@ -84,10 +86,12 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
         20, "Epochs without a gain of tol for held-out rows after which training ends."
     )
 
-    center_: np.ndarray = attribute("The median of every column.")
-    scale_: np.ndarray = attribute("What every column is divided by.")
+    center_: np.ndarray = attribute(ArrayOf("n_features"), "The median of every column.")
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by.")
+    network_: dict[str, Any] = attribute(SIDE_BY_SIDE)
+    _stored_rules = (side_by_side_layers_are_stored,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -141,7 +145,8 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
             _objective(loss), rows, everything, held, seed=seed, state=state, score=_score_of_held_out(score)
         )
         if len(held):
-            self._calibrate(*held_out_outputs(self._ready_module(), rows.take(torch.from_numpy(held))))
+            held_rows = self._compute().rows(rows.take(torch.from_numpy(held)))
+            self._calibrate(*held_out_outputs(self._ready_module(), held_rows))
 
     def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
         """What is set after training by the outputs (pairs, columns) for rows that a network has held out."""
@@ -158,7 +163,7 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
         x = torch.from_numpy(np.array(validate_data(self, X, dtype=FLOATS, order="C", reset=False)))
-        x = x.to(next(module.parameters()).dtype)
+        x = x.to(next(module.parameters()))
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
 
         def outputs(rows: Tensor) -> Tensor:
@@ -192,7 +197,7 @@ def held_out_outputs(module: nn.Module, rows: Rows) -> tuple[Tensor, ...]:
         for part in rows.chunks(EVALUATION_ROWS):
             x, trains, target = part.tensors
             outside = (trains == 0).T  # (networks, rows)
-            row = torch.arange(len(x)).expand_as(outside)[outside]
+            row = torch.arange(len(x), device=x.device).expand_as(outside)[outside]
             parts.append((module(x)[outside], target[row], weights_of(part)[row]))
     return tuple(torch.cat(column) for column in zip(*parts))
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
+from margin.core.invariants import Real
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
@@ -23,6 +24,7 @@ from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
 from margin.neural.losses.network_loss import ClassLoss
+from margin.neural.stored import CLASSES
 
 __all__ = ["TabularNetClassifier"]
 
@@ -50,9 +52,10 @@ class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
         "Fraction of a row's target that loss 'cross_entropy' spreads evenly over all classes.",
     )
 
-    classes_: np.ndarray = attribute("The classes.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes.")
     temperature_: float = attribute(
-        "What scores are divided by before they are probabilities; 1 without held-out rows."
+        Real(1e-3, 1e3, finite=True),
+        "What scores are divided by before they are probabilities; 1 without held-out rows.",
     )
 
     def iterate(
@@ -93,7 +96,7 @@ class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
         return self.classes_[best]
 
     def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
-        temperature = best_temperature(outputs.numpy(), targets.numpy(), weights.numpy())
+        temperature = best_temperature(outputs.numpy(force=True), targets.numpy(force=True), weights.numpy(force=True))
         # The mean over several networks is less sure than each of them: only what smoothing left too unsure is mended.
         self.temperature_ = temperature if self.n_networks == 1 else min(temperature, 1.0)
 

@@ -10,11 +10,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
-from margin.neural.estimators.parameters import LossOfTargets
+from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
 from margin.neural.losses.network_loss import TargetLoss
 from margin.neural.scaling import Scaling
@@ -22,7 +21,7 @@ from margin.neural.scaling import Scaling
 __all__ = ["TabularNetRegressor"]
 
 
-class TabularNetRegressor(RegressorMixin, LossOfTargets, TabularNetEstimator):
+class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimator):
     r"""The average of a few small networks, made for tables: the choice where ``MLPRegressor`` needs tuning.
 
     Columns are scaled by quartiles and drawn in smoothly, targets standardized, every network holds out a part of the
@@ -35,10 +34,6 @@ class TabularNetRegressor(RegressorMixin, LossOfTargets, TabularNetEstimator):
     >>> TabularNetRegressor(random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
-
-    target_center_: np.ndarray = attribute("What is subtracted from every target.")
-    target_scale_: np.ndarray = attribute("What every target is divided by.")
-    single_target_: bool = attribute("Whether fit saw one target as a vector.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from torch import nn
 
 from margin.core.domains import Integer, Number
-from margin.core.parameters import default, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.estimators.fine_tuning import PretrainedNetwork
 from margin.neural.estimators.image_classifier import ImageClassifier
 from margin.neural.estimators.transformer_parameters import BlockParameters
 from margin.neural.nets.vision_transformer import ViT
+from margin.neural.stored import PATCHES, patch_network_is_stored
+from margin.neural.transformers_layout import load_transformers
+from margin.neural.transformers_layout.folder import read_json
+from margin.neural.weights import copy_weights
 from margin.optimize.rules import Rule
 
 __all__ = ["VisionTransformer"]
+
+PREPROCESSOR = "preprocessor_config.json"
+MIDDLE = 0.5  # mean and deviation of pixels from 0 to 1 where a folder names none
+SIZES = ("d_model", "n_heads", "n_blocks", "d_ff", "norm", "qk_norm", "activation", "feed_forward")
 
 
 class VisionTransformer(BlockParameters, ImageClassifier):
@@ -23,7 +35,7 @@ class VisionTransformer(BlockParameters, ImageClassifier):
 
     An image is cut into squares of ``patch_size`` pixels (padded where they do not fit); each is projected to a token,
     learned positions are added, and the class is read off a token in front of them. Images are given as to
-    :class:`CNNClassifier`.
+    :class:`CNNClassifier`. :meth:`from_transformers` begins with a pretrained network.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
@@ -45,11 +57,16 @@ class VisionTransformer(BlockParameters, ImageClassifier):
     warmup: float = default(0.1, "Fraction of all updates in which the rate rises.")
     clip_norm: float | None = default(1.0, "Bound on the norm of the whole gradient.")
 
+    network_: dict[str, Any] = attribute(PATCHES)
+    _stored_rules = (patch_network_is_stored,)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._config(position="none")  # says which sizes do not fit together
 
     def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
+        if self.pretrained is not None:
+            return self._further(self.pretrained.network, shape, n_outputs)
         config = self._config(position="none")
         return {"shape": shape, "n_outputs": n_outputs, "patch": int(self.patch_size), "config": asdict(config)}
 
@@ -57,3 +74,56 @@ class VisionTransformer(BlockParameters, ImageClassifier):
         channels, height, width = described["shape"]
         config = TransformerConfig(**described["config"])
         return ViT((channels, height, width), described["patch"], described["n_outputs"], config)
+
+    @classmethod
+    def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> Self:
+        """A classifier that begins with the ViT of a folder that transformers wrote.
+
+        The folder has ``config.json``, ``model.safetensors`` and, for the scaling of the pixels,
+        ``preprocessor_config.json``; nothing in it is executed. ``fit`` takes images of the size that the folder says,
+        replaces the last layer for the classes of ``y`` and trains in small steps; ``params`` are parameters of the
+        classifier.
+        """
+        folder, owner = Path(folder), cls.__name__
+        module = load_transformers(folder)
+        if not isinstance(module, ViT):
+            raise ValueError(f"{owner}: {folder} must hold a ViT; it holds a {type(module).__name__}.")
+        config = asdict(module.stack.blocks[0].config)  # type: ignore[call-overload]
+        network = {
+            "shape": list(module.shape), "n_outputs": module.head.out_features, "patch": module.patch, "config": config,
+            **_scaling(folder / PREPROCESSOR, module.shape[0], owner),
+        }  # fmt: skip
+        weights = {f"body.{name}": array for name, array in copy_weights(module).items()}
+        given = {name: config[name] for name in SIZES} | {"patch_size": module.patch}
+        given["pretrained"] = PretrainedNetwork(str(folder), network, weights)
+        for name in params.keys() & given.keys():
+            raise ValueError(f"{owner}: {name} is what the folder says; got {params[name]!r} as well.")
+        return cls(**{"learning_rate_init": 5e-5, "max_iter": 3, "dropout": config["dropout"], **params, **given})
+
+    def _further(self, network: Mapping[str, Any], shape: list[int], n_outputs: int) -> dict[str, Any]:
+        """The pretrained network for other classes, of the sizes that the parameters repeat."""
+        owner = type(self).__name__
+        if shape != network["shape"]:
+            raise ValueError(
+                f"{owner}: X must have images of the pretrained network, (channels, height, width) "
+                f"{tuple(network['shape'])}; got {tuple(shape)}."
+            )
+        sizes = {name: network["config"][name] for name in SIZES} | {"patch_size": network["patch"]}
+        for name, value in sizes.items():
+            if getattr(self, name) != value:
+                raise ValueError(f"{owner}: {name} must be that of pretrained, {value}; got {getattr(self, name)!r}.")
+        config = network["config"] | {"dropout": float(self.dropout)}
+        return {"shape": shape, "n_outputs": n_outputs, "patch": network["patch"], "config": config}
+
+
+def _scaling(path: Path, n_channels: int, owner: str) -> dict[str, list[float]]:
+    """Mean and deviation of every channel for pixels from 0 to 1."""
+    given = read_json(path) if path.is_file() else {}
+    scaling = {}
+    for ours, theirs in (("center", "image_mean"), ("scale", "image_std")):
+        values = given.get(theirs, [MIDDLE] * n_channels)
+        numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
+        if not numbers or len(values) != n_channels or (ours == "scale" and min(values) <= 0):
+            raise ValueError(f"{owner}: {theirs} in {path} must be {n_channels} numbers; got {str(values)[:80]}.")
+        scaling[ours] = [float(value) for value in values]
+    return scaling

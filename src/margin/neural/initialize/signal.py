@@ -51,6 +51,6 @@ def signal_through_depth(
         h = standardize(f[-1], [0]) if batch_norm else f[-1]
         branch = activation(h) @ omega.T
         f.append(scale * (f[-1] + branch) if residual else branch)
-    direction = torch.randn(f[-1].shape, generator=generator, dtype=x.dtype)
+    direction = torch.randn(f[-1].shape, generator=generator, dtype=x.dtype, device=x.device)
     gradients = torch.autograd.grad((f[-1] * direction).sum(), f)
     return Signal(*(torch.stack([layer.detach().var() for layer in layers]) for layers in (f, gradients)))

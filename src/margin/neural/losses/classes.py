@@ -136,7 +136,7 @@ def _label_weights(log_p: Tensor, target: Tensor, weight: Tensor | None, kept: T
 def _along(weight: Tensor | None, like: Tensor, axis: int) -> Tensor:
     """Class weights in a shape that broadcasts along the class axis."""
     if weight is None:
-        return torch.ones((), dtype=like.dtype)
+        return torch.ones((), dtype=like.dtype, device=like.device)
     return weight.view([-1 if k == axis else 1 for k in range(like.ndim)])
 
 

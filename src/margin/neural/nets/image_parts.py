@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from margin.neural.activations.table import ACTIVATIONS, activation_layer
-from margin.neural.convolution.layers import GlobalAvgPool, GlobalMaxPool
+from margin.neural.convolution.layers import GlobalAvgPool, GlobalMaxPool, PixelConv2d
 from margin.neural.initialize.initializers import HeInitializer, XavierInitializer, draw_weights_
 from margin.neural.initialize.schemes import zeros_
 from margin.neural.layers.dropout import Dropout
@@ -82,7 +82,8 @@ class LayerChain:
         h, w = ((n + 2 * padding - k) // stride + 1 for n, k in zip(self.sides, size))
         c = self.shape[0]
         normed = bias and self.normalization is not None
-        layer = nn.Conv2d(c, channels, size, stride, padding, groups=groups, bias=bias and not normed)  # type: ignore[arg-type]
+        kind = PixelConv2d if size == (1, 1) and stride > 1 and not padding else nn.Conv2d
+        layer = kind(c, channels, size, stride, padding, groups=groups, bias=bias and not normed)  # type: ignore[arg-type]
         self.layers.append(layer)
         self.shape = (channels, h, w)
         return self.norm() if normed else self

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.neural.activations.table import activation_layer
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.nets.transformer import (
     DecoderTransformer,
@@ -103,14 +104,20 @@ def decoder_parameters(vocabulary: int, config: TransformerConfig) -> int:
 
 
 class BertScores(NamedTuple):
-    """Scores of every token at every position, (batch, n, vocabulary), and of "next" and "not next", (batch, 2)."""
+    """Scores of every token at every position, (batch, n, vocabulary), and of "next" and "not next", (batch, 2).
 
-    tokens: Tensor
-    next_sentence: Tensor
+    None of a head that the network has not.
+    """
+
+    tokens: Tensor | None
+    next_sentence: Tensor | None
 
 
 class BERT(nn.Module):
     """An encoder with embeddings of segments, a pooled first token, and the two heads of its pre-training.
+
+    Networks of others have parts of it: ``n_segments`` 0 adds no segments (DistilBERT), and without ``pooler``,
+    ``masked_head`` or ``next_sentence`` that part and its scores are missing. ``model_type`` is whose files it has.
 
     >>> model = BERT(20, TransformerConfig(d_model=16, n_heads=2, n_blocks=1, context=8, norm_first=False))
     >>> tokens, following = model(torch.zeros(3, 8, dtype=torch.int64))
@@ -118,40 +125,68 @@ class BERT(nn.Module):
     (torch.Size([3, 8, 20]), torch.Size([3, 2]))
     """
 
-    def __init__(self, vocabulary: int, config: TransformerConfig, n_segments: int = 2):
+    def __init__(
+        self,
+        vocabulary: int,
+        config: TransformerConfig,
+        n_segments: int = 2,
+        *,
+        pooler: bool = True,
+        masked_head: bool = True,
+        next_sentence: bool = True,
+        model_type: str = "bert",
+    ):
         super().__init__()
         d = config.d_model
-        self.config = config
+        self.config, self.model_type = config, model_type
         self.embedding = TokenEmbedding(vocabulary, config)
-        self.segments = nn.Embedding(n_segments, d)
+        self.segments = nn.Embedding(n_segments, d) if n_segments else None
         self.embedding_norm = LayerNorm(d, eps=config.norm_eps)
         self.stack = TransformerStack(config)
-        self.pooler = nn.Linear(d, d)
-        self.transform, self.transform_norm = nn.Linear(d, d), LayerNorm(d, eps=config.norm_eps)
-        self.token_bias = nn.Parameter(torch.zeros(vocabulary))
-        self.next_sentence = nn.Linear(d, 2)
+        self.pooler = nn.Linear(d, d) if pooler else None
+        self.transform = nn.Linear(d, d) if masked_head else None
+        self.transform_norm = LayerNorm(d, eps=config.norm_eps) if masked_head else None
+        # RoBERTa's head has this function whatever its blocks have.
+        self.activation = activation_layer("gelu" if model_type == "roberta" else config.activation)
+        self.token_bias = nn.Parameter(torch.zeros(vocabulary)) if masked_head else None
+        self.next_sentence = nn.Linear(d, 2) if next_sentence else None
         initialize_transformer(self, config)
-        nn.init.normal_(self.segments.weight, std=config.init_std)
+        if self.segments is not None:
+            nn.init.normal_(self.segments.weight, std=config.init_std)
 
     def states(self, ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """(batch, n) tokens to (batch, n, d) vectors."""
-        segments = torch.zeros_like(ids) if segments is None else segments
-        h = self.embedding_norm(self.embedding(ids) + self.segments(segments))
-        out: Tensor = self.stack(h, mask=mask)
+        x = self.embedding(ids)
+        if self.segments is not None:
+            x = x + self.segments(torch.zeros_like(ids) if segments is None else segments)
+        out: Tensor = self.stack(self.embedding_norm(x), mask=mask)
         return out
 
     def pooled(self, states: Tensor) -> Tensor:
         """What stands for the whole text: the first token through a layer with tanh, (batch, d)."""
+        if self.pooler is None:
+            raise ValueError("BERT: pooled needs a network with a pooler; this one was built without.")
         return torch.tanh(self.pooler(states[:, 0]))
+
+    def next_scores(self, states: Tensor) -> Tensor:
+        """Scores of the two answers, (batch, 2), from the pooled first token; the second is "next"."""
+        if self.next_sentence is None:
+            raise ValueError("BERT: next_scores needs a network with next_sentence; this one was built without.")
+        out: Tensor = self.next_sentence(self.pooled(states))
+        return out
 
     def token_scores(self, states: Tensor) -> Tensor:
         """Scores over the vocabulary, with the matrix that embeds tokens."""
-        h = self.transform_norm(functional.gelu(self.transform(states)))
+        if self.transform is None or self.transform_norm is None:
+            raise ValueError("BERT: token_scores needs a network with a masked_head; this one was built without.")
+        h = self.transform_norm(self.activation(self.transform(states)))
         return functional.linear(h, self.embedding.tokens.weight, self.token_bias)
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None) -> BertScores:
         states = self.states(ids, segments, mask)
-        return BertScores(self.token_scores(states), self.next_sentence(self.pooled(states)))
+        tokens = None if self.transform is None else self.token_scores(states)
+        following = None if self.next_sentence is None else self.next_scores(states)
+        return BertScores(tokens, following)
 
 
 def bert_base(*, device: str = "meta") -> BERT:

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from margin.neural.activations import activation_layer
+from margin.neural.convolution.layers import PixelConv2d
 from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, image_norm, scaled
 
 __all__ = ["RESNET_BLOCKS", "ResidualBlock", "resnet", "small_resnet"]
@@ -58,7 +59,7 @@ class ResidualBlock(nn.Module):
         if residual:
             self.shortcut = nn.Identity()
             if stride != 1 or in_channels != out_channels:
-                project = nn.Conv2d(in_channels, out_channels, 1, stride, bias=False)
+                project = PixelConv2d(in_channels, out_channels, 1, stride, bias=False)
                 self.shortcut = project if preactivation else nn.Sequential(project, image_norm(norm, out_channels))
         self.behind = nn.Identity() if preactivation else activation_layer(activation)
 

@@ -55,7 +55,7 @@ class SequenceNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         lengths = steps_of(x)
         states = self.states(x[:, : int(lengths.max())].nan_to_num())
-        last = states[torch.arange(len(x)), lengths - 1]
+        last = states[torch.arange(len(x), device=x.device), lengths - 1]
         return self.head(self.dropout(last))
 
     def states(self, x: Tensor) -> Tensor:

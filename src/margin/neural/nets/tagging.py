@@ -7,6 +7,7 @@ Without the chain, :math:`a`, :math:`A` and :math:`e` are 0 and every word has a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -14,9 +15,10 @@ from torch import Tensor, nn
 
 from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.layers.dropout import Dropout
+from margin.neural.nets.encoder_scores import ragged_encoder
 from margin.neural.nets.text import PADDING, TokenEncoder
 
-__all__ = ["TaggingNetwork", "chain_log_likelihood"]
+__all__ = ["PiecesTaggingNetwork", "TagScores", "TaggingNetwork", "chain_log_likelihood"]
 
 
 def chain_log_likelihood(
@@ -42,7 +44,58 @@ def chain_log_likelihood(
     return gold - fused_logsumexp(forward + last, dim=1)
 
 
-class TaggingNetwork(nn.Module):
+class TagScores(nn.Module):
+    """A network with scores (N, W, K) of the tags of every word, and the chain between them if it has one."""
+
+    def join(self, n_tags: int, chain: bool) -> None:
+        """Make the scores of first, neighboring and last tags, all 0."""
+        self.chain = chain
+        if chain:
+            self.first, self.last = nn.Parameter(torch.zeros(n_tags)), nn.Parameter(torch.zeros(n_tags))
+            self.between = nn.Parameter(torch.zeros(n_tags, n_tags))
+
+    def words(self, ids: Tensor, beside: Tensor) -> Tensor:
+        """Where there is a word, (N, W)."""
+        return ids != PADDING
+
+    def by_word(self, values: Tensor, beside: Tensor) -> Tensor:
+        """Of values at every token, (N, T, ...), those of words, (N, W, ...)."""
+        return values
+
+    def losses(self, ids: Tensor, beside: Tensor, tags: Tensor) -> Tensor:
+        """Negative log-probability of the tags of every sentence; ``tags`` stand at every token."""
+        scores, mask, tags = self(ids, beside), self.words(ids, beside), self.by_word(tags, beside)
+        if self.chain:
+            return -chain_log_likelihood(scores, tags, mask, self.first, self.between, self.last)
+        log_p = fused_log_softmax(scores, dim=-1).gather(2, tags[..., None])[..., 0]
+        return -log_p.where(mask, 0.0).sum(dim=1)
+
+
+class PiecesTaggingNetwork(TagScores):
+    """Ids of pieces as :class:`RaggedEncoderScores` reads them, and 1 at the first piece of every word, else 0.
+
+    The tag of a word is read off its first piece (Devlin et al., 2019).
+    """
+
+    def __init__(self, described: Mapping[str, Any], chain: bool):
+        super().__init__()
+        self.scores = ragged_encoder(described)
+        self.join(described["n_outputs"], chain)
+
+    def forward(self, ids: Tensor, beside: Tensor) -> Tensor:
+        return self.by_word(self.scores(ids), beside)
+
+    def words(self, ids: Tensor, beside: Tensor) -> Tensor:
+        counts = beside.sum(dim=1)
+        return torch.arange(int(counts.max()), device=ids.device) < counts[:, None]
+
+    def by_word(self, values: Tensor, beside: Tensor) -> Tensor:
+        order = torch.argsort(beside, dim=1, descending=True, stable=True)[:, : int(beside.sum(dim=1).max())]
+        index = order.reshape(*order.shape, *[1] * (values.ndim - 2)).expand(*order.shape, *values.shape[2:])
+        return values.gather(1, index)
+
+
+class TaggingNetwork(TagScores):
     """Ids of words and of their outlines, (N, T) each, to scores of tags (N, T, K); 0 stands after the end.
 
     Options are those of :class:`~margin.neural.nets.text.TokenEncoder`.
@@ -70,19 +123,8 @@ class TaggingNetwork(nn.Module):
             self.outlines.weight[1:].normal_(std=0.1)
         self.dropout = Dropout(dropout)
         self.head = nn.Linear(self.encoder.size, n_tags)
-        self.chain = chain
-        if chain:
-            self.first, self.last = nn.Parameter(torch.zeros(n_tags)), nn.Parameter(torch.zeros(n_tags))
-            self.between = nn.Parameter(torch.zeros(n_tags, n_tags))
+        self.join(n_tags, chain)
 
     def forward(self, ids: Tensor, outlines: Tensor) -> Tensor:
         out: Tensor = self.head(self.dropout(self.encoder(ids, self.outlines(outlines))))
         return out
-
-    def losses(self, ids: Tensor, outlines: Tensor, tags: Tensor) -> Tensor:
-        """Negative log-probability of the tags of every sentence."""
-        scores, mask = self(ids, outlines), ids != PADDING
-        if self.chain:
-            return -chain_log_likelihood(scores, tags, mask, self.first, self.between, self.last)
-        log_p = fused_log_softmax(scores, dim=-1).gather(2, tags[..., None])[..., 0]
-        return -log_p.where(mask, 0.0).sum(dim=1)

@@ -1,6 +1,7 @@
 r"""Networks for the class of a text: vectors of tokens, an encoder, one vector for the text, a linear map.
 
-"bag-of-words" is the mean of the token vectors, whatever their order. "cnn" (Kim, 2014) takes of each filter over a few
+"bag-of-words" is a sum of the token vectors, whatever their order, in which a token counts as much as it is rare (idf).
+"cnn" (Kim, 2014) takes of each filter over a few
 neighboring tokens the largest response in the text. "rnn" reads the text from both ends, and "transformer" lets every
 token look at all others; of both, the mean over the tokens stands for the text.
 """
@@ -21,10 +22,11 @@ from margin.neural.layers.dropout import Dropout
 from margin.neural.nets.sequence import LAYERS
 from margin.neural.nets.transformer import TransformerStack, initialize_transformer
 
-__all__ = ["PADDING", "TEXT_ARCHITECTURES", "TextNetwork", "TokenEncoder", "mean_of_tokens"]
+__all__ = ["PADDING", "TEXT_ARCHITECTURES", "TextNetwork", "TokenEncoder", "mean_of_tokens", "sum_by_rarity"]
 
 PADDING = 0  # the id that stands after the end of a text
 DEVIATION = 0.1  # of the initial vectors of tokens
+BAG_SCALE = 0.3  # of the sum of a bag; at 1 the few epochs of small sets learn their texts by heart
 TEXT_ARCHITECTURES = ("bag-of-words", "cnn", "rnn", "transformer")
 
 
@@ -36,6 +38,20 @@ def mean_of_tokens(states: Tensor, mask: Tensor) -> Tensor:
     """
     weights = mask.to(states.dtype)
     return torch.einsum("ntd,nt->nd", states, weights) / weights.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def sum_by_rarity(states: Tensor, weights: Tensor) -> Tensor:
+    r"""(N, T, d) vectors to (N, d): :math:`\sum_t w_t x_t / \lVert w\rVert_2`, zero where all weights are.
+
+    The mean of a long text is that of its common words; with ``weights`` that grow with how rare a token is, and
+    without a length to divide by, what few words say is not lost.
+
+    >>> sum_by_rarity(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[3.0, 4.0, 0.0]]))
+    tensor([[3.]])
+    """
+    # sizes are at least 1 where a token is known, as an idf is: only texts of padding are divided by 1
+    sizes = weights.square().sum(dim=1, keepdim=True).sqrt().clamp(min=1)
+    return torch.einsum("ntd,nt->nd", states, weights) / sizes
 
 
 class TokenEncoder(nn.Module):
@@ -104,7 +120,7 @@ class TokenEncoder(nn.Module):
         return torch.cat(responses, dim=1).transpose(1, 2)
 
     def _recurrent(self, x: Tensor, lengths: Tensor) -> Tensor:
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
         for k, layer in enumerate(self.layers):
             if k:
                 packed = packed._replace(data=self.dropout(packed.data))
@@ -116,6 +132,8 @@ class TokenEncoder(nn.Module):
 class TextNetwork(nn.Module):
     """Ids (N, T), 0 after the end of a text, to outputs (N, n_outputs); options are those of :class:`TokenEncoder`.
 
+    ``rarity`` are the weights of the tokens in "bag-of-words", 1 until :meth:`set_rarity` says others.
+
     >>> net = TextNetwork(10, 2, "cnn", d_model=4, kernel_sizes=(2, 3), n_filters=5)
     >>> net(torch.tensor([[3, 4, 5], [6, 0, 0]])).shape
     torch.Size([2, 2])
@@ -126,6 +144,12 @@ class TextNetwork(nn.Module):
         self.encoder = TokenEncoder(n_tokens, architecture, dropout=dropout, **options)
         self.dropout = Dropout(dropout)
         self.head = nn.Linear(self.encoder.size, n_outputs)
+        if architecture == "bag-of-words":
+            self.register_buffer("rarity", torch.ones(n_tokens))
+
+    def set_rarity(self, rarity: Tensor) -> None:
+        """Let token i of a bag of words count ``rarity[i]`` times, at least once."""
+        self.get_buffer("rarity").copy_(rarity)
 
     def forward(self, ids: Tensor) -> Tensor:
         out: Tensor = self.head(self.dropout(self.pooled(ids)))
@@ -136,4 +160,6 @@ class TextNetwork(nn.Module):
         states = self.encoder(ids)
         if self.encoder.architecture == "cnn":
             return states.amax(dim=1)  # responses are not negative, and 0 after the end of a text
+        if self.encoder.architecture == "bag-of-words":
+            return BAG_SCALE * sum_by_rarity(states, self.get_buffer("rarity")[ids] * (ids != PADDING))
         return mean_of_tokens(states, ids != PADDING)

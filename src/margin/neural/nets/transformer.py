@@ -154,6 +154,9 @@ class EncoderDecoderTransformer(nn.Module):
         self.decoder = TransformerStack(config, causal=True, cross=True)
         initialize_transformer(self, config)
 
+    def new_cache(self) -> KeyValueCache:
+        return KeyValueCache()
+
     def encode(self, source: Tensor, mask: Tensor | None = None) -> Tensor:
         """What the decoder looks at, (batch, n, d)."""
         out: Tensor = self.encoder(self.source(source), mask=mask)

@@ -48,7 +48,7 @@ class ViT(nn.Module):
         """What enters the first block, (batch, 1 + patches, d)."""
         padded = functional.pad(images, self.padding) if any(self.padding) else images
         patches = self.project(patchify(padded, self.patch))
-        x = torch.cat([self.first.expand(len(patches), -1, -1), patches], dim=1) + self.positions
+        x = torch.cat([self.first.expand(patches.shape[0], -1, -1), patches], dim=1) + self.positions
         out: Tensor = self.dropout(x)
         return out
 

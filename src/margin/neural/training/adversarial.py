@@ -14,6 +14,7 @@ from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
+from margin.neural.training.compute import Compute
 from margin.neural.training.descent import GradientDescent
 from margin.neural.training.meter import Mean
 from margin.neural.training.steps import Step, Terms
@@ -46,8 +47,17 @@ class Adversarial(Step):
     ``average`` of its weights if one is requested.
     """
 
-    def __init__(self, players: Sequence[Player], *, seed: int = 0, average: float | None = None):
-        self.players = list(players)
+    def __init__(
+        self,
+        players: Sequence[Player],
+        *,
+        seed: int = 0,
+        average: float | None = None,
+        compute: Compute | None = None,
+    ):
+        self.players, self.compute = list(players), compute or Compute()
+        if self.compute.parts is not None:
+            raise ValueError("Adversarial: a batch cannot be cut into parts; its players see all of it.")
         self.modules = {player.name: player.module for player in players}
         if len(self.modules) != len(self.players):
             raise ValueError("Adversarial: players must have names of their own.")
@@ -55,7 +65,7 @@ class Adversarial(Step):
             player.name: GradientDescent(player.module, player.rule, player.schedule, clip_norm=player.clip_norm)
             for player in players
         }
-        self.noise = torch.Generator().manual_seed(seed)
+        self.noise = self.compute.generator(seed)
         for player in players:
             use_generator(player.module, self.noise)
         self.average = None if average is None else WeightAverage(self.players[-1].module, average)
@@ -78,7 +88,8 @@ class Adversarial(Step):
         return means
 
     def _terms(self, player: Player, batch: Batch) -> Terms:
-        return player.objective(self.modules, batch.tensors, self.noise)
+        with self.compute.products():
+            return player.objective(self.modules, batch.tensors, self.noise)
 
     def rates(self) -> dict[str, float]:
         return {f"{name}_learning_rate": descent.rate for name, descent in self.descents.items()}

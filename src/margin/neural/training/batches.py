@@ -32,11 +32,11 @@ class Batch(NamedTuple):
     number: int = 0
 
     def parts(self, n: int) -> Iterator[Batch]:
-        """At most ``n`` consecutive pieces, by the first axis of every tensor."""
-        size = -(-len(self.tensors[0]) // n)
+        """At most ``n`` consecutive pieces, by the first axis of every tensor; their sizes differ by at most a row."""
         rows = len(self.tensors[0])
-        for start in range(0, rows, size):
-            cut = slice(start, start + size)
+        n = min(n, rows)
+        for k in range(n):
+            cut = slice(k * rows // n, (k + 1) * rows // n)
             tensors = tuple(tensor[cut] for tensor in self.tensors)
             weight = None if self.weight is None else self.weight[cut]
             fraction = len(tensors[0]) / rows

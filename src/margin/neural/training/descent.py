@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from margin.neural.regularizers.regularizer import Regularizer
 from margin.neural.training.batches import Batch
+from margin.neural.training.gradient_parts import GradientParts
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import decayed_names, load_slots, make_optimizers, own_decay, slots
 from margin.neural.training.steps import Terms, measured
@@ -34,7 +34,8 @@ class GradientDescent:
     ``clip_norm`` bounds the Euclidean norm of the whole gradient. ``accumulate`` computes the gradient in so many parts
     of the batch, one after the other, for batches that do not fit into memory at once: nothing is left over between
     steps, and the result is that of the whole batch up to rounding. ``penalty`` is :math:`\alpha`, on matrices only,
-    and so is what a ``regularizer`` adds to the gradient or makes of the moved weights.
+    and so is what a ``regularizer`` adds to the gradient or makes of the moved weights. ``parts`` computes the gradient
+    in the place of ``accumulate``.
     """
 
     def __init__(
@@ -47,17 +48,19 @@ class GradientDescent:
         accumulate: int = 1,
         penalty: float = 0.0,
         regularizer: Regularizer | None = None,
+        parts: GradientParts | None = None,
     ):
         if accumulate < 1:
             raise ValueError(f"GradientDescent: accumulate must be an integer at least 1; got {accumulate!r}.")
         if penalty and own_decay(rule):
             raise ValueError("GradientDescent: penalty and weight_decay are the same thing twice; give one of them.")
         self.module, self.schedule = module, as_schedule(schedule)
-        self.clip_norm, self.accumulate, self.penalty = clip_norm, accumulate, penalty
+        self.clip_norm, self.penalty = clip_norm, penalty
         # A first penalty above 0 keeps matrices and the rest in groups of their own, whatever it is later.
         self.optimizers = make_optimizers(module, rule, self.schedule(0), penalty=penalty)
         self._decayed = [g for o in self.optimizers for g in o.param_groups if g["weight_decay"]] if penalty else []
         self.parameters = [p for p in module.parameters() if p.requires_grad]
+        self.parts = GradientParts(self.parameters, accumulate) if parts is None and accumulate > 1 else parts
         self.regularizer = regularizer
         matrices = decayed_names(module) if regularizer is not None else set()
         self._matrices = [p for name, p in module.named_parameters() if name in matrices and p.requires_grad]
@@ -79,15 +82,15 @@ class GradientDescent:
         self.rate = self.schedule(step) * factor
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = self.rate
+                group["lr"] = self.rate * group.get("rate_factor", 1.0)
         for parameter in self.parameters:
             parameter.grad = None
-        if self.accumulate == 1 and written is not None:
+        if self.parts is not None:
+            means = self.parts(terms_of, batch, step)
+        elif written is not None:
             means = written(batch)
-        elif self.accumulate == 1:
-            means = self._gradient(terms_of(batch), batch)
         else:
-            means = self._gradient_in_parts(terms_of, batch)
+            means = self._gradient(terms_of(batch), batch)
         if self.penalty:
             decay = self.penalty / float(means["loss"].mass)
             for group in self._decayed:
@@ -108,22 +111,6 @@ class GradientDescent:
         mean = loss if isinstance(loss, Tensor) and loss.ndim == 0 else means["loss"].total / means["loss"].mass
         mean.backward(inputs=self.parameters)
         return means
-
-    def _gradient_in_parts(self, terms_of: Callable[[Batch], Terms], batch: Batch) -> dict[str, Mean]:
-        """The gradient of the sum, part after part, then divided by the count of all parts."""
-        sums: dict[str, Mean] = {}
-        for part in batch.parts(self.accumulate):
-            means = measured(terms_of(part), part)
-            means["loss"].total.backward(inputs=self.parameters)
-            for name, (total, count) in means.items():
-                before = sums.get(name, Mean(torch.zeros(()), 0.0))
-                sums[name] = Mean(before.total + total.detach(), before.mass + count)
-        count = sums["loss"].mass
-        with torch.no_grad():
-            for parameter in self.parameters:
-                if parameter.grad is not None:
-                    parameter.grad /= count
-        return sums
 
     def state(self) -> dict[str, Any]:
         return {"weights": copy_weights(self.module), "slots": slots(self.optimizers, self.module.named_parameters())}

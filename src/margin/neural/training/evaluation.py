@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from margin.core.randomness import as_generator
+from margin.neural.training.compute import Compute
 from margin.neural.training.meter import Meter
 from margin.neural.training.rows import Rows
 from margin.neural.training.steps import Objective, Step, measured
@@ -27,12 +28,22 @@ class Validation:
     The noise is the same every time, so that epochs can be compared.
     """
 
-    def __init__(self, step: Step, objective: Objective, rows: Rows, seed: int, score: Score | None = None):
-        self.step, self.objective, self.rows, self.seed, self.score = step, objective, rows, seed, score
+    def __init__(
+        self,
+        step: Step,
+        objective: Objective,
+        rows: Rows,
+        seed: int,
+        score: Score | None = None,
+        compute: Compute | None = None,
+    ):
+        self.step, self.objective, self.seed, self.score = step, objective, seed, score
+        self.compute = compute or Compute()
+        self.rows = self.compute.rows(rows)
 
     def __call__(self) -> dict[str, float]:
         module = self.step.result.eval()
-        noise, meter = torch.Generator().manual_seed(self.seed), Meter()
+        noise, meter = self.compute.generator(self.seed), Meter()
         with torch.no_grad():
             for part in self.rows.chunks(EVALUATION_ROWS):
                 meter.add(measured(self.objective(module, part.tensors, noise), part))

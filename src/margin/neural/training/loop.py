@@ -33,6 +33,7 @@ class TrainingDiverged(FloatingPointError, ValueError):
     """A loss that is no finite number; a ``ValueError`` too, which is what scikit-learn's networks raise."""
 
 
+RUNNING_PARTS = ("batches", "step", "meter", "stopping", "stream")  # of the state of a training that can go on
 SNAPSHOT_STEPS = 100  # least steps between two copies of the weights, so that copying costs next to nothing
 
 
@@ -70,8 +71,11 @@ class Training:
         compute: Compute | None = None,
     ):
         self.batches, self.step, self.plan = batches, step, plan
-        self.evaluate, self.stopping, self.stream, self.threads = evaluate, stopping, stream, threads
+        self.evaluate, self.stopping, self.stream = evaluate, stopping, stream
         self.compute = compute or Compute()
+        # Parts are computed with the same bits by every process, whatever machine it is on.
+        self.threads = threads if self.compute.parts is None else 1
+        step.stream = stream
         self.meter = Meter()
         self.total = plan.epochs * batches.steps_per_epoch
         self.steps = self.epoch = 0
@@ -79,11 +83,13 @@ class Training:
         self.loss_curve: list[float] = []
         self.scores: list[float] = []  # what ``evaluate`` called valid_score, epoch by epoch
         self.kept: tuple[int, dict[str, np.ndarray]] | None = None  # steps and weights to return to if the loss fails
+        self.ended_by_plan = False  # nothing but the number of epochs ended it: a longer plan goes on
+        self.before_best: dict[str, Any] | None = None  # where best weights replaced what a longer plan goes on from
 
     def advance(self) -> None:
         """One update of the weights."""
         batch = self.compute.batch(self.batches.draw())
-        means = self._counted(batch) if self.threads is None else self.step(batch, self.steps)
+        means = self._step_and_count(batch) if self.threads is None else self.step(batch, self.steps)
         self.meter.add(means)
         self.steps += 1
 
@@ -117,28 +123,40 @@ class Training:
         evaluation = {} if self.evaluate is None else self.evaluate()
         if "valid_score" in evaluation:
             self.scores.append(evaluation["valid_score"])
-        self.finished = self.epoch >= self.plan.epochs or self.step.converged
+        enough = self.step.converged
         if self.stopping is not None:
             loss = evaluation.get("valid_loss", values.get("train_loss"))
-            self.finished |= loss is not None and self.stopping.see(loss, self.step.result)
+            enough |= loss is not None and self.stopping.see(loss, self.step.result)
             self.step.rate_factor = self.stopping.rate_factor
-            if self.finished:
-                self.stopping.restore_best(self.step.result)
+        self.ended_by_plan = not enough and self.epoch >= self.plan.epochs
+        self.finished = enough or self.ended_by_plan
+        if self.finished and self.stopping is not None and self.stopping.best_weights:
+            self.before_best = self._running() if self.ended_by_plan else None
+            self.stopping.restore_best(self.step.result)
         return evaluation
 
     def state(self) -> dict[str, Any]:
-        """Everything that decides what happens next, as plain values and copied arrays; at the end only the result."""
+        """Everything that decides what happens next, as plain values and copied arrays.
+
+        At the end that is the result alone, unless only the plan ended it: a longer plan goes on from there.
+        """
         state: dict[str, Any] = {
             "steps": self.steps,
             "epoch": self.epoch,
             "finished": self.finished,
             "threads": self.threads,
+            "processes": self._processes(),
             "loss_curve": list(self.loss_curve),
             "scores": list(self.scores),
         }
-        if self.finished:
-            return state | {"result": copy_weights(self.step.result), "best_loss": self._best_loss()}
-        return state | {
+        if not self.finished:
+            return state | self._running()
+        state |= {"result": copy_weights(self.step.result), "best_loss": self._best_loss()}
+        return state | (self.before_best or self._running()) if self.ended_by_plan else state
+
+    def _running(self) -> dict[str, Any]:
+        """What a training that is not at its end goes on from."""
+        return {
             "batches": self.batches.state(),
             "step": self.step.state(),
             "meter": self.meter.state(),
@@ -147,15 +165,26 @@ class Training:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Continue from ``state``, taken from a training of equal parts."""
-        self.steps, self.epoch, self.finished = int(state["steps"]), int(state["epoch"]), bool(state["finished"])
+        """Continue from ``state``, taken from a training of equal parts; only its plan may have been shorter."""
+        self.steps, self.epoch = int(state["steps"]), int(state["epoch"])
         self.threads = state["threads"]
+        if state.get("processes") != self._processes():
+            raise ValueError(
+                f"Training: the state belongs to a fit on {state.get('processes')} processes that added up their "
+                f"gradients; here are {self._processes()}."
+            )
         self.loss_curve, self.scores = list(state["loss_curve"]), list(state["scores"])
+        self.ended_by_plan = bool(state["finished"]) and "step" in state
+        self.finished = bool(state["finished"]) and not (self.ended_by_plan and self.epoch < self.plan.epochs)
+        if "step" in state:
+            self._load_running(state)
         if self.finished:
+            self.before_best = {name: state[name] for name in RUNNING_PARTS} if self.ended_by_plan else None
             load_weights(self.step.result, state["result"])
             if self.stopping is not None:
                 self.stopping.best_loss = state["best_loss"]
-            return
+
+    def _load_running(self, state: Mapping[str, Any]) -> None:
         self.batches.load_state(state["batches"])
         self.step.load_state(state["step"])
         self.meter.load_state(state["meter"])
@@ -164,6 +193,10 @@ class Training:
             self.step.rate_factor = self.stopping.rate_factor
         if self.stream is not None:
             self.stream.load_state(state["stream"])
+
+    def forget_longer_plans(self) -> None:
+        """Whoever wants to go on has taken the state at the last record: optimizer slots are needed no more."""
+        self.ended_by_plan, self.before_best = False, None
 
     def keep(self) -> None:
         """Copy the weights now and then while they are finite: at the start and at the end of an epoch."""
@@ -183,7 +216,11 @@ class Training:
     def _best_loss(self) -> float | None:
         return None if self.stopping is None else self.stopping.best_loss
 
-    def _counted(self, batch: Batch) -> dict[str, Mean]:
+    def _processes(self) -> int | None:
+        """How many there are, where the result depends on it."""
+        return None if self.compute.exact else self.compute.processes.size
+
+    def _step_and_count(self, batch: Batch) -> dict[str, Mean]:
         with WorkCounter() as counter:
             means = self.step(batch, self.steps)
         self.threads = threads_for(counter.operations_per_pass)
@@ -207,9 +244,9 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
             while True:
                 training.advance()
                 within = training.steps % length  # steps of this epoch; 0 when it is over
-                halted = stop()
                 due = plan.record_steps is not None and within % plan.record_steps == 0
                 late = plan.record_seconds is not None and time.monotonic() - began >= plan.record_seconds
+                halted, late = training.compute.processes.any(stop(), late)
                 if within == 0 or due or late or halted or training.step.converged:
                     break
             values = training.values()

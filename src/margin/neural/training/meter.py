@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from margin.neural.precision import widened
+
 __all__ = ["Mean", "Meter"]
 
 
@@ -39,12 +41,8 @@ class Meter:
     def add(self, means: Mapping[str, Mean]) -> None:
         """Add the totals and counts of a batch."""
         for name, (total, count) in means.items():
-            if name in self.totals:
-                self.totals[name] += total.detach()
-                self.counts[name] += count.detach() if isinstance(count, Tensor) else count
-            else:
-                self.totals[name] = total.detach().to(torch.float64, copy=True)
-                self.counts[name] = count.detach().to(torch.float64, copy=True) if isinstance(count, Tensor) else count
+            self.totals[name] = _added(self.totals.get(name), total)
+            self.counts[name] = _added(self.counts.get(name), count)
 
     def means(self) -> dict[str, float]:
         """Means over all batches so far."""
@@ -56,3 +54,18 @@ class Meter:
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.totals = {name: torch.tensor(total, dtype=torch.float64) for name, (total, _) in state.items()}
         self.counts = {name: torch.tensor(count, dtype=torch.float64) for name, (_, count) in state.items()}
+
+
+def _added(before: Any, number: Tensor | float) -> Any:
+    """``before`` and ``number``, in double precision and where the number is; None before the first."""
+    if not isinstance(number, Tensor):
+        return number if before is None else before + number
+    number = number.detach()
+    if before is None:
+        return widened(number).clone()
+    if number.device.type == "mps":  # which has no double precision, so the step is waited for
+        number = number.cpu()
+    if isinstance(before, Tensor) and before.device != number.device:  # it was read from a state
+        before = before.to(number.device)
+    before += number
+    return before

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import nn
 
 from margin.neural.generators import generator_array, load_generator
@@ -15,6 +14,7 @@ from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
 from margin.neural.training.descent import GradientDescent
+from margin.neural.training.gradient_parts import GradientParts, part_seed
 from margin.neural.training.meter import Mean
 from margin.neural.training.steps import Objective, Step, Terms
 from margin.neural.training.written_perceptron import written_gradient
@@ -29,6 +29,7 @@ class Minimize(Step):
 
     ``rule`` is how it moves, Adam by default. ``seed`` starts the stream of noise that the objective and the layers of
     :mod:`margin.neural.layers` draw from.
+    Where ``compute`` cuts a batch into parts, every part has a stream of its own instead.
     ``average`` (a decay such as 0.999) keeps an exponential average of the weights, which is then the result. The other
     options are those of :class:`GradientDescent`.
     """
@@ -49,13 +50,14 @@ class Minimize(Step):
         compute: Compute | None = None,
     ):
         self.compute = compute or Compute()
-        self.module, self.objective = module, objective
+        self.module, self.objective, self.seed = module, objective, seed
         self.modules = {"network": module}
         self.descent = GradientDescent(
             module, rule or Adam(), schedule,
             clip_norm=clip_norm, accumulate=accumulate, penalty=penalty, regularizer=regularizer,
+            parts=self._parts(),
         )  # fmt: skip
-        self.noise = torch.Generator(self.compute.device).manual_seed(seed)
+        self.noise = self.compute.generator(seed)
         use_generator(module, self.noise)
         self.average = None if average is None else WeightAverage(module, average)
         self.written = None if self.compute.autocast is not None else written_gradient(module, objective)
@@ -70,9 +72,25 @@ class Minimize(Step):
             self.average.update()
         return means
 
+    def _parts(self) -> GradientParts | None:
+        if self.compute.parts is None:
+            return None
+        return GradientParts(
+            [p for p in self.module.parameters() if p.requires_grad],
+            self.compute.parts,
+            processes=self.compute.processes,
+            exact=self.compute.exact,
+            restart=self._restart_noise,
+            statistics=list(self.module.buffers()),
+        )
+
+    def _restart_noise(self, step: int, part: int) -> None:
+        seed = part_seed(self.seed, step, part)
+        self.noise.manual_seed(seed)
+        if self.stream is not None:
+            self.stream.restart(seed)
+
     def _terms(self, batch: Batch) -> Terms:
-        if self.compute.autocast is None:
-            return self.objective(self.module, batch.tensors, self.noise)
         with self.compute.products():
             return self.objective(self.module, batch.tensors, self.noise)
 

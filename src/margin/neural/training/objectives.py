@@ -92,4 +92,5 @@ def _outputs(module: nn.Module, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def weights_of(batch: Batch) -> Tensor:
-    return torch.ones(len(batch.tensors[0])) if batch.weight is None else batch.weight
+    x = batch.tensors[0]
+    return torch.ones(len(x), device=x.device) if batch.weight is None else batch.weight

@@ -89,6 +89,20 @@ def _hidden_matrices(module: nn.Module, named: Mapping[str, Tensor], decayed: se
 
 def _optimizer(rule: Rule, named: Mapping[str, Tensor], decayed: set[str], rate: float, penalty: float) -> Optimizer:
     rule, decay = rule.on_gradient_points(), penalty or own_decay(rule)
+    groups = []
+    for factor in sorted({_rate_factor(tensor) for tensor in named.values()} or {1.0}, reverse=True):
+        some = {name: tensor for name, tensor in named.items() if _rate_factor(tensor) == factor}
+        groups += [group | {"rate_factor": factor} for group in _decay_groups(some, decayed, decay)]
+    fused = FUSED.get(type(rule), RuleOptimizer)(groups, rate, rule)
+    return RuleOptimizer(groups, rate, rule) if fused is None else fused
+
+
+def _rate_factor(tensor: Tensor) -> float:
+    """By how much the rate of one parameter differs from that of the others."""
+    return float(getattr(tensor, "rate_factor", 1.0))
+
+
+def _decay_groups(named: Mapping[str, Tensor], decayed: set[str], decay: float) -> Groups:
     parts = [
         [named[name] for name in named if name in decayed],
         [named[name] for name in named if name not in decayed],
@@ -96,9 +110,7 @@ def _optimizer(rule: Rule, named: Mapping[str, Tensor], decayed: set[str], rate:
     decays = [decay, 0.0]
     if not all(parts) or not decay:  # one kind only: one fused update instead of two
         parts, decays = [list(named.values())], decays[:1] if parts[0] else decays[1:]
-    groups = [{"params": part, "weight_decay": decay} for part, decay in zip(parts, decays)]
-    fused = FUSED.get(type(rule), RuleOptimizer)(groups, rate, rule)
-    return RuleOptimizer(groups, rate, rule) if fused is None else fused
+    return [{"params": part, "weight_decay": decay} for part, decay in zip(parts, decays)]
 
 
 def _light_adam(groups: Groups, rate: float, rule: Adam) -> Optimizer:

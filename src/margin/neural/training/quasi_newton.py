@@ -20,6 +20,7 @@ from torch.nn.utils import parameters_to_vector
 from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.batches import Batch
+from margin.neural.training.compute import Compute
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.steps import Objective, Step, measured
@@ -56,10 +57,11 @@ class QuasiNewton(Step):
         penalty: float = 0.0,
         max_evaluations: int | None = None,
         seed: int = 0,
+        compute: Compute | None = None,
     ):
         self.module, self.objective, self.modules = module, objective, {"network": module}
         self.tol, self.penalty, self.max_evaluations = tol, penalty, max_evaluations
-        self.noise = torch.Generator().manual_seed(seed)
+        self.noise = (compute or Compute()).generator(seed)
         use_generator(module, self.noise)
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         decayed = decayed_names(module)

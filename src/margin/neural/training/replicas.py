@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,11 +25,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from margin.neural.training.processes import loopback
+
 __all__ = ["data_parallel", "replica_gradients"]
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 PATIENCE = timedelta(minutes=5)  # a worker may wait that long for the others: a busy machine starts them slowly
-LOOPBACK = ("lo", "lo0")
 
 
 def replica_gradients(module: nn.Module, loss: Loss, x: Tensor, y: Tensor, n_rows: int) -> tuple[Tensor, list[Tensor]]:
@@ -71,9 +71,9 @@ def _accumulate(module: nn.Module, gradients: Mapping[str, np.ndarray]) -> None:
 def _run_workers(folder: Path, n_workers: int) -> None:
     """Start the workers, wait for all of them, and say what went wrong if one fails."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    loopback = [name for _, name in socket.if_nameindex() if name in LOOPBACK]
-    if loopback:  # all workers are on this machine; a host name may lead nowhere
-        environment.setdefault("GLOO_SOCKET_IFNAME", loopback[0])
+    inside = loopback()
+    if inside is not None:  # all workers are on this machine
+        environment.setdefault("GLOO_SOCKET_IFNAME", inside)
     command = [sys.executable, "-m", __name__, str(folder), str(n_workers)]
     workers = []
     for rank in range(n_workers):

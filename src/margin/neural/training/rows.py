@@ -55,8 +55,12 @@ class TensorRows(Rows):
     @classmethod
     def of(cls, *arrays: np.ndarray, weight: np.ndarray | None = None) -> TensorRows:
         """Rows over NumPy arrays, each of weight 1 by default; weights get the precision of the first array."""
-        tensors = tuple(torch.from_numpy(np.require(array, requirements=["C", "W"])) for array in arrays)
+        tensors = tuple(map(cls._tensor, arrays))
         return cls(tensors, *_weights(weight, len(tensors[0]), _floating(tensors[0].dtype)))
+
+    @staticmethod
+    def _tensor(array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.require(array, requirements=["C", "W"]))
 
     @property
     def dtype(self) -> torch.dtype:  # type: ignore[override]

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from margin.neural.generators import GlobalStream
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
 
@@ -30,6 +31,7 @@ class Step(ABC):
 
     modules: dict[str, nn.Module]
     converged: bool = False  # a method that knows when nothing is left to do says so here
+    stream: GlobalStream | None = None  # in the place of torch's global generator, where layers draw from that
     rate_factor: float = 1.0  # by which the learning rates are multiplied: an adaptive rate falls with the loss
 
     @property

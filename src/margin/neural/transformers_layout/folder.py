@@ -12,8 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from margin.neural.transformers_layout.settings import Settings, built, described
-from margin.neural.transformers_layout.tables import WeightName, entries_of
+from margin.neural.transformers_layout.described import described
+from margin.neural.transformers_layout.entries import entries_of
+from margin.neural.transformers_layout.settings import Settings, built
+from margin.neural.transformers_layout.tables import PREFIX, WeightName
 
 __all__ = ["load_transformers", "read_json", "save_transformers"]
 
@@ -21,21 +23,26 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 MOST_JSON = 2**24  # bytes
 NUMBERS = {"F64", "F32", "F16", "BF16"}
 
+POOLER = (".pooler.dense.weight", ".pooler.dense.bias")
 # What files hold beside the weights of the network: masks as buffers, copies of tied matrices, heads not built here.
 EXTRA = {
     "gpt2": (".attn.bias", ".attn.masked_bias", "lm_head.weight"),
-    "bert": (".position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"),
-    "vit": ("vit.pooler.dense.weight", "vit.pooler.dense.bias"),
+    "llama": (".rotary_emb.inv_freq", "lm_head.weight"),
+    "bert": (".position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", *POOLER),
+    "roberta": (".position_ids", "lm_head.decoder.weight", "lm_head.decoder.bias", *POOLER),
+    "distilbert": (".position_ids", "vocab_projector.weight"),
+    "vit": POOLER,
 }
-PREFIX = {"gpt2": "transformer.", "bert": "bert.", "vit": "vit."}
+HEADS = ("cls.", "lm_head.", "classifier.", "pre_classifier.", "vocab_")  # names that never have the prefix
 
 
 def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
     """The network of a folder with ``config.json`` and ``model.safetensors``, as transformers writes it.
 
-    GPT-2 becomes a :class:`~margin.neural.nets.transformer.DecoderTransformer`, BERT (with the heads of its
-    pre-training) a :class:`~margin.neural.nets.language_nets.BERT`, and ViT a
-    :class:`~margin.neural.nets.vision_transformer.ViT`, in float32 and set to evaluate. A file that is not what its
+    GPT-2 and Llama become a :class:`~margin.neural.nets.transformer.DecoderTransformer`; BERT, RoBERTa and DistilBERT,
+    with the heads of pre-training that the file has, a :class:`~margin.neural.nets.language_nets.BERT`, or, with a
+    head for classes of texts or of tokens, an :class:`~margin.neural.nets.encoder_scores.EncoderScores`; and ViT a
+    :class:`~margin.neural.nets.vision_transformer.ViT`: in float32 and set to evaluate. A file that is not what its
     settings say is refused with one sentence, before anything is built.
     """
     from safetensors import SafetensorError, safe_open
@@ -51,7 +58,7 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
             if settings.n_blocks > len(stored):
                 raise ValueError(f"load_transformers: {path} has too few tensors for {settings.n_blocks} blocks.")
             with torch.device("meta"):
-                module = built(settings)
+                module = built(settings, stored)
             entries = entries_of(module)
             _check(path, file, stored, entries, module, str(settings.kind))
             state: dict[str, Tensor] = {}
@@ -97,7 +104,7 @@ def _stored_names(names: Any, kind: str) -> dict[str, str]:
     stored_names = {}
     for name in names:
         new = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-        if not new.startswith((PREFIX[kind], "cls.", "lm_head.", "classifier.")):
+        if not new.startswith((PREFIX[kind], *HEADS)):
             new = PREFIX[kind] + new
         stored_names[new] = name
     return stored_names

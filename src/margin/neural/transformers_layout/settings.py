@@ -1,21 +1,24 @@
-"""``config.json``: what a network is built from, checked before anything is built; and written for one of ours."""
+"""``config.json``: what a network is built from, checked before anything is built."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from torch import nn
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.nets.encoder_scores import EncoderScores
 from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.nets.vision_transformer import ViT
-from margin.neural.transformers_layout.tables import MODEL_TYPES, model_type_of
+from margin.neural.transformers_layout.tables import MODEL_TYPES
 
-__all__ = ["Settings", "built", "described"]
+__all__ = ["ACTIVATIONS", "Settings", "built"]
 
 MOST = 2**24  # of any size: what a file says is multiplied before it is allocated
+
+MOST_BASE = 1e12  # of rotary angles
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -31,6 +34,14 @@ ACTIVATIONS = {
 USUAL: dict[str, dict[str, Any]] = {
     "gpt2": {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False},
     "bert": {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False},
+    "roberta": {
+        "position_embedding_type": "absolute",
+        "is_decoder": False,
+        "add_cross_attention": False,
+        "pad_token_id": 1,
+    },
+    "distilbert": {"sinusoidal_pos_embds": False},
+    "llama": {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "rope_scaling": None},
     "vit": {"qkv_bias": True},
 }
 
@@ -78,19 +89,41 @@ class Settings:
 
     @property
     def n_blocks(self) -> int:
-        return self.size("n_layer" if self.kind == "gpt2" else "num_hidden_layers", 12)
+        name = {"gpt2": "n_layer", "distilbert": "n_layers"}.get(str(self.kind), "num_hidden_layers")
+        return self.size(name, {"distilbert": 6, "llama": 32}.get(str(self.kind), 12))
+
+    @property
+    def n_outputs(self) -> int:
+        """Classes of a network that has some: two unless they are named."""
+        labels = self.values.get("id2label")
+        return len(labels) if isinstance(labels, dict) else self.size("num_labels", 2)
+
+    @property
+    def rope_base(self) -> float:
+        """The base of rotary angles, which newer files keep among parameters that could change their meaning."""
+        parameters = self.values.get("rope_parameters") or {}
+        if not isinstance(parameters, dict) or parameters.get("rope_type", "default") != "default":
+            raise ValueError(
+                f"load_transformers: rope_parameters in {self.path} must be of type 'default'; got {parameters!r}."
+            )
+        value = parameters.get("rope_theta", self.values.get("rope_theta", 10_000.0))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= MOST_BASE:
+            raise ValueError(
+                f"load_transformers: rope_theta in {self.path} must be a number from 1 to {MOST_BASE:g}; got {value!r}."
+            )
+        return float(value)
 
 
-def built(settings: Settings) -> nn.Module:
-    """The network; on torch's meta device it costs neither memory nor time."""
+def built(settings: Settings, names: Collection[str]) -> nn.Module:
+    """The network whose tensors have ``names``; on torch's meta device it costs neither memory nor time."""
     try:
-        return {"gpt2": _gpt2, "bert": _bert, "vit": _vit}[str(settings.kind)](settings)
+        return BUILDERS[str(settings.kind)](settings, names)
     except ValueError as error:
         message = str(error).replace("TransformerConfig: ", f"load_transformers: in {settings.path} ")
         raise ValueError(message) from None
 
 
-def _gpt2(settings: Settings) -> DecoderTransformer:
+def _gpt2(settings: Settings, _: Collection[str]) -> DecoderTransformer:
     inner = settings.values.get("n_inner")
     config = TransformerConfig(
         d_model=settings.size("n_embd", 768),
@@ -106,6 +139,33 @@ def _gpt2(settings: Settings) -> DecoderTransformer:
     return DecoderTransformer(settings.size("vocab_size", 50_257), config, tied=tied)
 
 
+def _llama(settings: Settings, _: Collection[str]) -> DecoderTransformer:
+    width, heads = settings.size("hidden_size", 4096), settings.size("num_attention_heads", 32)
+    if settings.values.get("head_dim") not in (None, width // heads):
+        raise ValueError(
+            f"load_transformers: head_dim in {settings.path} must be hidden_size over num_attention_heads, "
+            f"{width // heads}; got {settings.values['head_dim']!r}."
+        )
+    shared = settings.values.get("num_key_value_heads") is not None
+    config = TransformerConfig(
+        d_model=width,
+        n_heads=heads,
+        n_kv_heads=settings.size("num_key_value_heads", heads) if shared else None,
+        n_blocks=settings.n_blocks,
+        d_ff=settings.size("intermediate_size", 11_008),
+        context=settings.size("max_position_embeddings", 2048),
+        norm="rms",
+        norm_eps=settings.fraction("rms_norm_eps", 1e-6),
+        activation="silu",
+        feed_forward="swiglu",
+        position="rope",
+        rope_base=settings.rope_base,
+        bias=False,
+    )
+    tied = settings.values.get("tie_word_embeddings", False) is True
+    return DecoderTransformer(settings.size("vocab_size", 32_000), config, tied=tied)
+
+
 def _encoder(settings: Settings, **fixed: Any) -> TransformerConfig:
     return TransformerConfig(
         d_model=settings.size("hidden_size", 768),
@@ -114,81 +174,73 @@ def _encoder(settings: Settings, **fixed: Any) -> TransformerConfig:
         d_ff=settings.size("intermediate_size", 3072),
         norm_eps=settings.fraction("layer_norm_eps", 1e-12),
         activation=settings.activation("hidden_act", "gelu"),
-        dropout=settings.fraction("hidden_dropout_prob", 0.1 if settings.kind == "bert" else 0.0),
+        dropout=settings.fraction("hidden_dropout_prob", 0.0 if settings.kind == "vit" else 0.1),
         **fixed,
     )
 
 
-def _bert(settings: Settings) -> BERT:
-    config = _encoder(settings, context=settings.size("max_position_embeddings", 512), norm_first=False)
-    return BERT(settings.size("vocab_size", 30_522), config, settings.size("type_vocab_size", 2))
+def _bert(settings: Settings, names: Collection[str]) -> nn.Module:
+    context = settings.size("max_position_embeddings", 512) - (2 if settings.kind == "roberta" else 0)
+    if context < 1:
+        raise ValueError(f"load_transformers: max_position_embeddings in {settings.path} must be above 2.")
+    config = _encoder(settings, context=context, norm_first=False)
+    vocabulary = settings.size("vocab_size", 30_522)
+    return _with_scores(settings, names, vocabulary, config, settings.size("type_vocab_size", 2))
 
 
-def _vit(settings: Settings) -> ViT:
+def _distilbert(settings: Settings, names: Collection[str]) -> nn.Module:
+    config = TransformerConfig(
+        d_model=settings.size("dim", 768),
+        n_heads=settings.size("n_heads", 12),
+        n_blocks=settings.n_blocks,
+        d_ff=settings.size("hidden_dim", 3072),
+        context=settings.size("max_position_embeddings", 512),
+        norm_first=False,
+        norm_eps=1e-12,
+        activation=settings.activation("activation", "gelu"),
+        dropout=settings.fraction("dropout", 0.1),
+    )
+    return _with_scores(settings, names, settings.size("vocab_size", 30_522), config, 0)
+
+
+def _with_scores(
+    settings: Settings, names: Collection[str], vocabulary: int, config: TransformerConfig, n_segments: int
+) -> nn.Module:
+    """The encoder with the heads whose tensors are there: of pre-training, of the classes of a text, or of tokens."""
+    kind = str(settings.kind)
+    scored = any(name.startswith("classifier.") for name in names)
+    pooler = f"{kind}.pooler.dense.weight" in names
+    encoder = BERT(
+        vocabulary,
+        config,
+        n_segments,
+        pooler=pooler and not scored,
+        masked_head=any(name.startswith(("cls.predictions.", "lm_head.", "vocab_transform.")) for name in names),
+        next_sentence="cls.seq_relationship.weight" in names,
+        model_type=kind,
+    )
+    if not scored:
+        return encoder
+    pooled = pooler or "classifier.dense.weight" in names or "pre_classifier.weight" in names
+    return EncoderScores(encoder, settings.n_outputs, per_token=not pooled)
+
+
+def _vit(settings: Settings, _: Collection[str]) -> ViT:
     side = settings.size("image_size", 224)
     patch = settings.size("patch_size", 16)
     if side % patch:
         raise ValueError(
             f"load_transformers: patch_size in {settings.path} must divide image_size {side}; got {patch}."
         )
-    labels = settings.values.get("id2label")
-    n_outputs = len(labels) if isinstance(labels, dict) else settings.size("num_labels", 2)
     shape = (settings.size("num_channels", 3), side, side)
-    return ViT(shape, patch, n_outputs, _encoder(settings, position="none"))
+    return ViT(shape, patch, settings.n_outputs, _encoder(settings, position="none"))
 
 
-def described(module: nn.Module) -> dict[str, Any]:
-    """The ``config.json`` of a network of ours that transformers can build too."""
-    kind = model_type_of(module)
-    config: TransformerConfig = module.stack.blocks[0].config  # type: ignore[union-attr, index]
-    _check_plain(kind, config)
-    names = {ours: theirs for theirs, ours in reversed(ACTIVATIONS.items())}
-    if isinstance(module, DecoderTransformer):
-        return {
-            "model_type": kind, "architectures": ["GPT2LMHeadModel"],
-            "vocab_size": module.embedding.tokens.num_embeddings, "n_positions": config.context,
-            "n_embd": config.d_model, "n_layer": config.n_blocks, "n_head": config.n_heads, "n_inner": config.d_ff,
-            "activation_function": names[config.activation], "layer_norm_epsilon": config.norm_eps,
-            "resid_pdrop": config.dropout, "embd_pdrop": config.dropout, "attn_pdrop": 0.0,
-            "tie_word_embeddings": module.tied,
-        }  # fmt: skip
-    shared = {
-        "model_type": kind, "hidden_size": config.d_model, "num_hidden_layers": config.n_blocks,
-        "num_attention_heads": config.n_heads, "intermediate_size": config.hidden,
-        "hidden_act": names[config.activation],
-        "layer_norm_eps": config.norm_eps, "hidden_dropout_prob": config.dropout, "attention_probs_dropout_prob": 0.0,
-    }  # fmt: skip
-    if isinstance(module, BERT):
-        return shared | {
-            "architectures": ["BertForPreTraining"], "vocab_size": module.embedding.tokens.num_embeddings,
-            "max_position_embeddings": config.context, "type_vocab_size": module.segments.num_embeddings,
-        }  # fmt: skip
-    assert isinstance(module, ViT)
-    labels = {str(i): f"LABEL_{i}" for i in range(module.head.out_features)}
-    channels, height, width = module.shape
-    if height != width or height % module.patch:
-        raise ValueError(
-            f"save_transformers: images must be square and a multiple of the patch; got {height} x {width}."
-        )
-    return shared | {
-        "architectures": ["ViTForImageClassification"], "image_size": height, "patch_size": module.patch,
-        "num_channels": channels, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()},
-    }  # fmt: skip
-
-
-def _check_plain(kind: str, config: TransformerConfig) -> None:
-    supported = {
-        "norm": "layer",
-        "bias": True,
-        "feed_forward": "mlp",
-        "qk_norm": False,
-        "window": None,
-        "position": "none" if kind == "vit" else "learned",
-        "norm_first": kind != "bert",
-    }
-    for name, value in supported.items():
-        got = getattr(config, name)
-        if got != value:
-            raise ValueError(f"save_transformers: {name} must be {value!r} for {kind} of transformers; got {got!r}.")
-    if config.n_kv_heads not in (None, config.n_heads):
-        raise ValueError(f"save_transformers: {kind} of transformers has no grouped queries; n_kv_heads must be None.")
+BUILDERS = {
+    "gpt2": _gpt2,
+    "llama": _llama,
+    "bert": _bert,
+    "roberta": _bert,
+    "distilbert": _distilbert,
+    "vit": _vit,
+}

@@ -55,7 +55,7 @@ def sample_anchors(target: Tensor, size: int, generator: Any = None, positive_fr
     n_positive = min(len(positive), int(size * positive_fraction))
     n_negative = min(len(negative), size - n_positive)
     chosen = [
-        part[torch.randperm(len(part), generator=generator)[:n]]
+        part[torch.randperm(len(part), generator=generator, device=part.device)[:n]]
         for part, n in ((positive, n_positive), (negative, n_negative))
     ]
     return torch.cat(chosen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import Choice, Either, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
@@ -22,15 +23,18 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.augment import parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
-from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
+from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
+from margin.neural.precision import widened
 from margin.optimize.rate_schedules import RateSchedule
 from margin.vision.detection.average_precision import mean_average_precision
-from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
+from margin.vision.detection.boxes import clip_boxes
 from margin.vision.detection.changed_scenes import augment_scene
 from margin.vision.detection.detr import DETR
 from margin.vision.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
 from margin.vision.detection.selective_search import selective_search
+from margin.vision.detection.stored import NETWORK, network_is_stored
 from margin.vision.detection.suppression import non_maximum_suppression
 from margin.vision.detection.yolo import YOLO
 
@@ -99,20 +103,18 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(2, 32), log=True)),
         "Images per update; 'auto': 2 to 16, such that an epoch has at least 20 updates.",
     )
-    learning_rate: str | RateSchedule = parameter(
-        "cosine",
-        learning_rates(*SEARCHED_RATES, search=False),
-        "Schedule of the learning rate, which starts at learning_rate_init.",
-    )
+    learning_rate: str | RateSchedule = FALLING_RATE
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Initial learning rate of the schedule."
     )
     clip_norm: float | None = default(5.0)
     max_iter: int = default(20, "Most epochs.")
 
-    classes_: np.ndarray = attribute("The classes of the objects.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The classes of the objects.")
+    network_: dict[str, Any] = attribute(NETWORK)
+    _stored_rules = (network_is_stored,)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from images ``X`` and their objects ``y``."""
         return self._consume(self.iterate(X, y), X, y)
 
@@ -126,6 +128,7 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             raise ValueError("ObjectDetector: y must hold at least one box; got none.")
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(f"ObjectDetector: warm_start must go on with classes {self.classes_}; got {classes}.")
+        self._refuse_few_queries(objects)
         seed = self._seed(state)
         train, valid = self._split(len(images), seed)
         if not self._goes_on():
@@ -141,13 +144,14 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         check_is_fitted(self)
         module: Any = self._ready_module()
         images = self._images(X)
-        proposals = torch.from_numpy(self._proposals(images))
+        proposals = self._placed(self._proposals(images))
         boxes: list[Boxes] = []
         with torch.inference_mode(), torch_threads(available()):
             for start in range(0, len(images), EVALUATION_IMAGES):
                 cut = slice(start, start + EVALUATION_IMAGES)
-                x = module.prepare(torch.from_numpy(images[cut]))
-                boxes += [self._final(one, module.body.suppresses) for one in module.body.detect(x, proposals[cut])]
+                x = module.prepare(self._placed(images[cut]))
+                found = module.body.detect(x, proposals[cut])
+                boxes += [self._final(one, module.body.suppresses, image_size(x)) for one in found]
         return boxes
 
     def score(self, X: Any, y: Any) -> float:
@@ -166,14 +170,14 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             raise ValueError(f"ObjectDetector: explain needs an architecture with regions; got {name!r}.")
         images = self._images(np.asarray(image)[None])
         with torch.inference_mode(), torch_threads(available()):
-            x = module.prepare(torch.from_numpy(images))
-            stages = module.body.stages(x, torch.from_numpy(self._proposals(images)))
-        return {name: tensor.numpy() for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
+            x = module.prepare(self._placed(images))
+            stages = module.body.stages(x, self._placed(self._proposals(images)))
+        return {name: tensor.numpy(force=True) for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
 
-    def _final(self, detected: Detected, suppresses: bool) -> Boxes:
-        """Good enough, of some area, and with ``suppresses`` no two of a class on one object."""
-        boxes = detected.boxes.double().numpy()
-        scores, labels = detected.scores.double().numpy(), detected.labels.numpy()
+    def _final(self, detected: Detected, suppresses: bool, size: tuple[int, int]) -> Boxes:
+        """Inside the image, good enough, of some area, and with ``suppresses`` no two of a class on one object."""
+        boxes = clip_boxes(widened(detected.boxes).numpy(force=True), *size)
+        scores, labels = widened(detected.scores).numpy(force=True), detected.labels.numpy(force=True)
         sides = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
         kept = np.flatnonzero((scores >= self.score_threshold) & (sides > SMALLEST_SIDE))
         boxes, scores, labels = boxes[kept], scores[kept], labels[kept]
@@ -187,6 +191,14 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         parse_augmentations("ObjectDetector: augment", self.augment or ())
+
+    def _refuse_few_queries(self, objects: Sequence[Boxes]) -> None:
+        most = max(map(len, objects))
+        if self.architecture == "detr" and self.n_queries < most:
+            raise ValueError(
+                f"ObjectDetector: n_queries must be at least {most}, the most objects of an image of y, because 'detr' "
+                f"finds no more than its queries; got {self.n_queries}."
+            )
 
     def _images(self, X: Any, *, reset: bool = False) -> np.ndarray:
         fitted = None if reset else (self.network_["in_channels"], None, None)

@@ -84,7 +84,7 @@ class DETR(DetectorNetwork):
         Boxes have centers and sides as fractions of the image.
         """
         maps = self.backbone(images)
-        tokens = maps.flatten(2).transpose(1, 2) + sine_positions(*image_size(maps), maps.shape[1])
+        tokens = maps.flatten(2).transpose(1, 2) + sine_positions(*image_size(maps), maps.shape[1]).to(maps.device)
         memory, x = self.encoder(tokens), self.queries.expand(len(images), -1, -1)
         by_layer: list[tuple[Tensor, Tensor]] = []
         for layer in self.decoder.layers:
@@ -100,7 +100,7 @@ class DETR(DetectorNetwork):
     def losses(self, scene: Scene, noise: torch.Generator) -> dict[str, Tensor]:
         """The mean of the set loss over the layers of the decoder."""
         height, width = image_size(scene.images)
-        size = torch.tensor([width, height, width, height], dtype=scene.boxes.dtype)
+        size = torch.tensor([width, height, width, height], dtype=scene.boxes.dtype, device=scene.boxes.device)
         objects, labels = zip(*(scene.objects(k) for k in range(len(scene.images))))
         centers = [to_centers(part) / size for part in objects]
         losses_by_layer = [
@@ -111,6 +111,7 @@ class DETR(DetectorNetwork):
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         logits, boxes = self(images)
         height, width = image_size(images)
-        corners = to_corners(boxes) * torch.tensor([width, height, width, height], dtype=boxes.dtype)
+        size = torch.tensor([width, height, width, height], dtype=boxes.dtype, device=boxes.device)
+        corners = to_corners(boxes) * size
         scores, labels = fused_softmax(logits, dim=2)[..., :-1].max(dim=2)
         return [Detected(*detection) for detection in zip(corners, labels, scores)]

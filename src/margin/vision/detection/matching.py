@@ -45,7 +45,7 @@ def match_sets(cost: Tensor) -> tuple[Tensor, Tensor]:
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(cost.detach().cpu().numpy())
-    return torch.as_tensor(rows), torch.as_tensor(columns)
+    return torch.as_tensor(rows, device=cost.device), torch.as_tensor(columns, device=cost.device)
 
 
 def set_loss(logits: Tensor, boxes: Tensor, labels: Tensor, objects: Tensor) -> Tensor:
@@ -59,8 +59,8 @@ def set_loss(logits: Tensor, boxes: Tensor, labels: Tensor, objects: Tensor) -> 
 def batch_set_loss(logits: Tensor, boxes: Tensor, labels: Sequence[Tensor], objects: Sequence[Tensor]) -> Tensor:
     """The same over a batch, (N, Q, classes + 1) and (N, Q, 4): means over all predictions and over all objects."""
     n_classes = logits.shape[2] - 1
-    target_classes = torch.full(logits.shape[:2], n_classes, dtype=torch.int64)
-    weight = torch.ones(n_classes + 1, dtype=logits.dtype)
+    target_classes = torch.full(logits.shape[:2], n_classes, dtype=torch.int64, device=logits.device)
+    weight = torch.ones(n_classes + 1, dtype=logits.dtype, device=logits.device)
     weight[-1] = NO_OBJECT_WEIGHT
     matched: list[tuple[Tensor, Tensor]] = []
     with torch.no_grad():

@@ -38,7 +38,7 @@ SMALLEST_SIDE = 2.0  # pixels: smaller proposals are dropped
 
 def region_targets(regions: Tensor, objects: Tensor, labels: Tensor, n_classes: int) -> tuple[Tensor, Tensor]:
     """Class (``n_classes``: background) and matched box of every region."""
-    wanted = torch.full((len(regions),), n_classes, dtype=torch.int64)
+    wanted = torch.full((len(regions),), n_classes, dtype=torch.int64, device=regions.device)
     if not len(objects) or not len(regions):
         return wanted, regions.clone()
     overlap, number = pairwise_iou(regions, objects).max(dim=1)
@@ -66,7 +66,8 @@ class RegionNetwork(DetectorNetwork):
             wanted, matched = region_targets(regions, objects, labels, self.n_classes)
             codes = torch.where(wanted < self.n_classes, 0, -1)
             chosen = sample_anchors(codes, REGIONS_PER_IMAGE, noise, FOREGROUND_FRACTION)
-            parts.append((regions[chosen], torch.full((len(chosen),), k), wanted[chosen], matched[chosen]))
+            image = torch.full((len(chosen),), k, device=chosen.device)
+            parts.append((regions[chosen], image, wanted[chosen], matched[chosen]))
         boxes, image, wanted, matched = (torch.cat(column) for column in zip(*parts))
         return boxes, image, wanted, matched
 
@@ -87,7 +88,7 @@ class RegionNetwork(DetectorNetwork):
         """Every region as each of the classes, with the box that class would give it."""
         offsets = self.refine(hidden).reshape(-1, 4) / 10
         moved = box_decode(offsets, boxes.repeat_interleave(self.n_classes, dim=0))
-        labels = torch.arange(self.n_classes).repeat(len(boxes))
+        labels = torch.arange(self.n_classes, device=boxes.device).repeat(len(boxes))
         return Detected(clip_boxes(moved, *size), labels, probabilities.reshape(-1))
 
 
@@ -118,7 +119,7 @@ class RCNN(RegionNetwork):
     def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
         """Proposals of the first image, their features and their scores."""
         regions = proposals[0][~proposals[0, :, 0].isnan()]
-        hidden = self.features(images, regions, torch.zeros(len(regions), dtype=torch.int64))
+        hidden = self.features(images, regions, torch.zeros(len(regions), dtype=torch.int64, device=regions.device))
         return {"proposals": regions, "features": hidden, "class_scores": torch.sigmoid(2 * self.machines(hidden))}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
@@ -126,7 +127,7 @@ class RCNN(RegionNetwork):
         for k in range(len(images)):
             regions = scene.regions(k)
             # One pass for each proposal is what makes R-CNN slow; the passes of one image share a batch.
-            hidden = self.features(images, regions, torch.full((len(regions),), k))
+            hidden = self.features(images, regions, torch.full((len(regions),), k, device=regions.device))
             detections.append(
                 self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, image_size(images))
             )
@@ -156,7 +157,8 @@ class FastRCNN(RegionNetwork):
     def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
         """Proposals of the first image, their features and their scores."""
         regions = proposals[0][~proposals[0, :, 0].isnan()]
-        hidden = self.features(self.backbone(images), regions, torch.zeros(len(regions), dtype=torch.int64))
+        first = torch.zeros(len(regions), dtype=torch.int64, device=regions.device)
+        hidden = self.features(self.backbone(images), regions, first)
         odds = fused_softmax(self.classify(hidden), dim=1)[:, : self.n_classes]
         return {"proposals": regions, "features": hidden, "class_scores": odds}
 
@@ -167,7 +169,7 @@ class FastRCNN(RegionNetwork):
         detections, scene = [], Scene(images, proposals[:, :0], proposals[:, :0, 0].long(), proposals)
         for k in range(len(images)):
             regions = scene.regions(k)
-            hidden = self.features(maps, regions, torch.full((len(regions),), k))
+            hidden = self.features(maps, regions, torch.full((len(regions),), k, device=regions.device))
             odds = fused_softmax(self.classify(hidden), dim=1)[:, : self.n_classes]
             detections.append(self.refined(hidden, odds, regions, image_size(images)))
         return detections
@@ -217,7 +219,7 @@ class FasterRCNN(FastRCNN):
     def anchors(self, maps: Tensor) -> Tensor:
         height, width = maps.shape[2:]
         made = make_anchors(height, width, self.backbone.stride, self.scales, self.ratios)
-        return torch.from_numpy(made).to(maps.dtype)
+        return torch.from_numpy(made).to(maps)
 
     def losses(self, scene: Scene, noise: torch.Generator) -> dict[str, Tensor]:
         maps = self.backbone(scene.images)
@@ -250,13 +252,13 @@ class FasterRCNN(FastRCNN):
         """The best boxes (N, n_proposals, 4) after suppression, filled with NaN."""
         odds = fused_softmax(RPN.per_anchor(scores, 2), dim=2)[..., 1]
         boxes = clip_boxes(box_decode(RPN.per_anchor(offsets, 4), self.anchors(maps)), *size)
-        proposals = torch.full((len(maps), self.n_proposals, 4), float("nan"), dtype=maps.dtype)
+        proposals = torch.full((len(maps), self.n_proposals, 4), float("nan"), dtype=maps.dtype, device=maps.device)
         for k in range(len(maps)):
             large = torch.nonzero((boxes[k, :, 2:] - boxes[k, :, :2]).amin(dim=1) >= SMALLEST_SIDE)[:, 0]
             kept = non_maximum_suppression(
-                boxes[k, large].numpy(), odds[k, large].numpy(), 0.7, max_boxes=self.n_proposals
+                boxes[k, large].numpy(force=True), odds[k, large].numpy(force=True), 0.7, max_boxes=self.n_proposals
             )
-            proposals[k, : len(kept)] = boxes[k, large[torch.from_numpy(kept)]]
+            proposals[k, : len(kept)] = boxes[k, large[torch.from_numpy(kept).to(large.device)]]
         return proposals
 
     def propose(self, images: Tensor) -> Tensor:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, Real, Sizes, StringOf, Violation
-from margin.neural.stored import MOST_PIXELS, SCALING, TRAINED, check_built, check_channels
+from margin.core.invariants import Count, FieldsOf, Real, Sizes, StringOf, Violation
+from margin.neural.stored import MOST_PIXELS, SCALING, check_built, check_channels
 
-__all__ = ["FORMS"]
+__all__ = ["NETWORK", "network_is_stored"]
 
 
-def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.vision.detection.detector import detector_network
@@ -23,24 +23,15 @@ def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: detector_network(**network), prefix="body.")
 
 
-FORMS: Mapping[str, Form] = {
-    "ObjectDetector": Form(
-        {
-            **TRAINED,
-            "classes_": ArrayOf("n_classes", kind="labels"),
-            "network_": FieldsOf(
-                {
-                    "architecture": StringOf(("r-cnn", "fast-r-cnn", "faster-r-cnn", "yolo", "detr")),
-                    "in_channels": Count(low=1, high=MOST_PIXELS),
-                    "n_classes": Count(low=1, high=MOST_PIXELS),
-                    "channels": Count(low=1, high=MOST_PIXELS),
-                    "usual_side": Real(low=1e-3, high=MOST_PIXELS, finite=True),
-                    "n_queries": Count(low=1, high=MOST_PIXELS),
-                    "context_layers": Count(high=8),
-                    **SCALING,
-                }
-            ),
-        },
-        [_network_is_stored],
-    )
-}
+NETWORK = FieldsOf(
+    {
+        "architecture": StringOf(("r-cnn", "fast-r-cnn", "faster-r-cnn", "yolo", "detr")),
+        "in_channels": Count(low=1, high=MOST_PIXELS),
+        "n_classes": Count(low=1, high=MOST_PIXELS),
+        "channels": Count(low=1, high=MOST_PIXELS),
+        "usual_side": Real(low=1e-3, high=MOST_PIXELS, finite=True),
+        "n_queries": Count(low=1, high=MOST_PIXELS),
+        "context_layers": Count(high=8),
+        **SCALING,
+    }
+)

@@ -27,7 +27,8 @@ COORDINATE_WEIGHT, EMPTY_WEIGHT = 5.0, 0.5  # the paper's: few cells have an obj
 def yolo_boxes(offsets: Tensor, stride: float, prior: float) -> Tensor:
     """Boxes (N, H, W, 4) by their corners from outputs (N, H, W, 4)."""
     height, width = offsets.shape[1:3]
-    cell = torch.stack(torch.meshgrid(torch.arange(width), torch.arange(height), indexing="xy"), dim=-1)
+    axes = (torch.arange(size, device=offsets.device) for size in (width, height))
+    cell = torch.stack(torch.meshgrid(*axes, indexing="xy"), dim=-1)
     center = stride * (cell + torch.sigmoid(offsets[..., :2]))
     sides = prior * torch.exp(offsets[..., 2:].clip(max=4.0))
     return to_corners(torch.cat([center, sides], dim=-1))
@@ -53,7 +54,7 @@ class YOLO(DetectorNetwork):
         centers = to_centers(objects)
         cell = (centers[:, :2] / self.backbone.stride).long()
         column, row = cell[:, 0].clip(0, out.shape[2] - 1), cell[:, 1].clip(0, out.shape[1] - 1)
-        occupied = torch.zeros(out.shape[:3], dtype=out.dtype)
+        occupied = torch.zeros(out.shape[:3], dtype=out.dtype, device=out.device)
         occupied[image, row, column] = 1.0
         presence = fused_bce_with_logits(out[..., 4], occupied, reduction="none")
         presence = (presence * torch.where(occupied > 0, 1.0, EMPTY_WEIGHT)).sum() / len(out)

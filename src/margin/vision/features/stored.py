@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, Form, ListOf, Sizes, Stored, Violation
+from margin.core.invariants import Sizes, Violation
 from margin.vision.features.columns import MOST_COLUMNS, hog_columns
 
-__all__ = ["FORMS"]
+__all__ = ["images_have_the_columns"]
 
 
-def _images_have_the_columns(model: Mapping[str, Any], sizes: Sizes) -> None:
+def images_have_the_columns(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "image_shape_" not in model:
         return
     shape = model["image_shape_"]
@@ -25,17 +25,3 @@ def _images_have_the_columns(model: Mapping[str, Any], sizes: Sizes) -> None:
         columns = sizes["n_features"]
     if model["n_features_out_"] != columns or columns > MOST_COLUMNS:
         raise Violation(f"n_features_out_ must be what images of this shape give, at most {MOST_COLUMNS}")
-
-
-def _form(**more: Stored) -> Form:
-    return Form(
-        {"image_shape_": ListOf(Count(low=1, high=2**31)), "n_features_out_": Count(low=1), **more},
-        [_images_have_the_columns],
-    )
-
-
-FORMS: Mapping[str, Form] = {
-    "HOG": _form(),
-    "ImageFilter": _form(),
-    "VisualWords": _form(words_=ArrayOf("n_words", "n_values")),
-}

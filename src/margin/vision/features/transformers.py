@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from margin.cluster import KMeans
 from margin.core.domains import Choice, Integer, Number, Seed
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Count, ListOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.data.image_arrays import ImageParameters, check_images
@@ -20,6 +21,7 @@ from margin.vision.features.columns import MOST_COLUMNS
 from margin.vision.features.filters import FILTERS, high_pass, low_pass
 from margin.vision.features.hog import hog
 from margin.vision.features.sift import describe_sift, sift
+from margin.vision.features.stored import images_have_the_columns
 from margin.vision.features.surf import describe_surf, surf
 
 __all__ = ["HOG", "ImageFilter", "VisualWords"]
@@ -28,10 +30,11 @@ __all__ = ["HOG", "ImageFilter", "VisualWords"]
 class ImageTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, Estimator):
     """A transformer of images of one shape into rows of numbers."""
 
-    image_shape_: list[int] = attribute("Channels, height and width of the images.")
-    n_features_out_: int = attribute("Columns of the result.")
+    image_shape_: list[int] = attribute(ListOf(Count(low=1, high=2**31)), "Channels, height and width of the images.")
+    n_features_out_: int = attribute(Count(low=1), "Columns of the result.")
+    _stored_rules = (images_have_the_columns,)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the shape of the images; ``y`` is not used."""
         self._check_parameters()
         images = check_images(self, X, self.image_shape, self.channels)
@@ -122,7 +125,7 @@ class VisualWords(ImageTransformer):
     n_words: int = parameter(50, Integer(low=1, search=(10, 500), log=True), "Most words of the vocabulary.")
     random_state: RandomLike = parameter(None, Seed(), "Draws the first centers of k-means.")
 
-    words_: np.ndarray = attribute("Descriptors of the words, one row each.")
+    words_: np.ndarray = attribute(ArrayOf("n_words", "n_values"), "Descriptors of the words, one row each.")
 
     def _learn(self, images: np.ndarray) -> None:
         rows = np.concatenate([self._described(image) for image in images])

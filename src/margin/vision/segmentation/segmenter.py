@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
@@ -21,7 +22,7 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.activations.fused import fused_softmax
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
-from margin.neural.estimators.parameters import SEARCHED_RATES, learning_rates
+from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.losses.overlap import soft_dice
@@ -31,6 +32,7 @@ from margin.neural.training import RowBatches, Step
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.optimize.rate_schedules import RateSchedule
 from margin.vision.segmentation.overlap import mean_iou
+from margin.vision.segmentation.stored import NETWORK, network_is_stored
 
 __all__ = ["Segmenter"]
 
@@ -60,19 +62,17 @@ class Segmenter(ImageParameters, NeuralEstimator):
         Either(Choice("auto"), Integer(low=1, search=(4, 64), log=True)),
         "Images per update; 'auto': 2 to 32, such that an epoch has at least 20 updates.",
     )
-    learning_rate: str | RateSchedule = parameter(
-        "cosine",
-        learning_rates(*SEARCHED_RATES, search=False),
-        "Schedule of the learning rate, which starts at learning_rate_init.",
-    )
+    learning_rate: str | RateSchedule = FALLING_RATE
     learning_rate_init: float = parameter(
         0.005, Number(above=0, search=(1e-4, 2e-2), log=True), "Initial learning rate of the schedule."
     )
     max_iter: int = default(20, "Most epochs.")
 
-    classes_: np.ndarray = attribute("The classes of the pixels.")
+    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes of the pixels.")
+    network_: dict[str, Any] = attribute(NETWORK)
+    _stored_rules = (network_is_stored,)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from images ``X`` and masks ``y`` (n, h, w)."""
         return self._consume(self.iterate(X, y), X, y)
 
@@ -106,9 +106,9 @@ class Segmenter(ImageParameters, NeuralEstimator):
         check_is_fitted(self)
         module, fitted = self._ready_module(), (self.network_["in_channels"], None, None)
         images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
-        parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
+        parts = self._compute_predictions().rows(ImageRows.of(images)).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
-            return torch.cat([fused_softmax(module(part.tensors[0]), dim=1) for part in parts]).numpy()
+            return torch.cat([fused_softmax(module(part.tensors[0]), dim=1) for part in parts]).numpy(force=True)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every pixel, (n, h, w)."""
@@ -119,7 +119,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         check_is_fitted(self)
         module, fitted = self._ready_module(), (self.network_["in_channels"], None, None)
         images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
-        return lambda x: module(x).mean(dim=(2, 3)), torch.from_numpy(images).to(torch.float32)
+        return lambda x: module(x).mean(dim=(2, 3)), torch.from_numpy(images).to(next(module.parameters()))
 
     def score(self, X: Any, y: Any) -> float:
         """Mean IoU over the classes of the fit."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, Sizes, StringOf, Violation
-from margin.neural.stored import MOST_PIXELS, SCALING, TRAINED, check_built, check_channels
+from margin.core.invariants import Count, FieldsOf, Sizes, StringOf, Violation
+from margin.neural.stored import MOST_PIXELS, SCALING, check_built, check_channels
 
-__all__ = ["FORMS"]
+__all__ = ["NETWORK", "network_is_stored"]
 
 MOST_HALVINGS = 8
 
 
-def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.nets.pixels import pixel_network
@@ -25,22 +25,13 @@ def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: pixel_network(**network), prefix="body.")
 
 
-FORMS: Mapping[str, Form] = {
-    "Segmenter": Form(
-        {
-            **TRAINED,
-            "classes_": ArrayOf("n_outputs", kind="labels"),
-            "network_": FieldsOf(
-                {
-                    "architecture": StringOf(("fcn", "unet", "encoder-decoder", "hourglass")),
-                    "in_channels": Count(low=1, high=MOST_PIXELS),
-                    "n_outputs": Count(low=1, high=MOST_PIXELS),
-                    "depth": Count(low=1, high=MOST_HALVINGS),
-                    "channels": Count(low=1, high=MOST_PIXELS),
-                    **SCALING,
-                }
-            ),
-        },
-        [_network_is_stored],
-    )
-}
+NETWORK = FieldsOf(
+    {
+        "architecture": StringOf(("fcn", "unet", "encoder-decoder", "hourglass")),
+        "in_channels": Count(low=1, high=MOST_PIXELS),
+        "n_outputs": Count(low=1, high=MOST_PIXELS),
+        "depth": Count(low=1, high=MOST_HALVINGS),
+        "channels": Count(low=1, high=MOST_PIXELS),
+        **SCALING,
+    }
+)
