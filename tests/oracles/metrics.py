@@ -203,3 +203,43 @@ def sets_point_by_point(seed: int) -> Verdict:
         frechet=near(samples.debiased_frechet_distance(real, made, n_splits=2, random_state=3),
                      2 * samples.frechet_distance(real, made) - np.mean(splits), tolerance=1e-9),
     )  # fmt: skip
+
+
+@oracle(*(f"margin.metrics.{name}" for name in ("confusion_matrix", "fbeta", "precision", "recall", "sensitivity")))
+def rows_counted_by_label(seed: int) -> Verdict:
+    """Three labels of unequal size with weights, counted row by row."""
+    rng = np.random.default_rng(seed)
+    names = np.array(["ash", "elm", "oak"])
+    y, guess, w = rng.choice(names, 40, p=[0.6, 0.3, 0.1]), rng.choice(names, 40), rng.uniform(0.5, 2.0, 40)
+    y[:3], guess[:3] = names, names  # each is right once
+    table = np.zeros((3, 3))
+    for a, b, weight in zip(y, guess, w):
+        table[names.tolist().index(a), names.tolist().index(b)] += weight
+    right, of, told = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    P, R = right / told, right / of
+    F = 5 * P * R / (4 * P + R)
+    options = {"average": None, "sample_weight": w}
+    return every(
+        table=near(ours.confusion_matrix(y, guess, sample_weight=w), table, tolerance=1e-10),
+        precision=near(ours.precision(y, guess, **options), P, tolerance=1e-10),
+        recall=near(ours.recall(y, guess, **options), R, tolerance=1e-10),
+        sensitivity=near(ours.sensitivity(y, guess, average="macro", sample_weight=w), R.mean(), tolerance=1e-10),
+        fbeta=near(ours.fbeta(y, guess, beta=2.0, **options), F, tolerance=1e-10),
+        weighted=near(
+            ours.fbeta(y, guess, beta=2.0, average="weighted", sample_weight=w), F @ of / of.sum(), tolerance=1e-10
+        ),
+    )
+
+
+@oracle("margin.metrics.roc_curve")
+def rates_at_every_threshold(seed: int) -> Verdict:
+    """Scores with ties and weights: at every threshold the rates by counting."""
+    rng = np.random.default_rng(seed)
+    y, score, w = np.arange(30) % 3 == 0, rng.integers(0, 8, 30) / 8, rng.uniform(0.5, 2.0, 30)
+    fpr, tpr, thresholds = ours.roc_curve(y, score, sample_weight=w)
+    rates = [[w[(score >= t) & (y == kind)].sum() / w[y == kind].sum() for t in thresholds] for kind in (False, True)]
+    return every(
+        false=near(fpr, rates[0], tolerance=1e-10),
+        true=near(tpr, rates[1], tolerance=1e-10),
+        all_of_them=near(np.sort(thresholds[1:]), np.unique(score), tolerance=0.0),
+    )

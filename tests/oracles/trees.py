@@ -10,11 +10,13 @@ from sklearn import tree as theirs
 from tests.oracles import oracle
 
 from margin import trees as ours
-from margin.core.verdict import Verdict, equal, every, near
+from margin.core.verdict import Verdict, above, equal, every, near
 from margin.notes.claims.chance import plausible
+from margin.trees import boosting
 from margin.trees.cart import pruning
 from margin.trees.cart.plotting import node_positions, plot_tree
 from margin.trees.cart.structure import n_leaves
+from margin.trees.cart.walking import apply
 from margin.trees.columns import feature_count
 from margin.trees.forest.bootstrap import sample_counts
 from margin.trees.multiway.gains import gain_of_counts
@@ -201,4 +203,131 @@ def counts_and_cuts(seed: int) -> Verdict:
         law=plausible(stats.chisquare(drawn.sum(axis=0)).pvalue),
         spread=near(drawn.var(), 20 / 9 * 8 / 9, tolerance=0.35),
         columns=equal([feature_count(rule, 10) for rule in rules], list(rules.values())),
+    )
+
+
+@oracle("margin.trees.DecisionTreeClassifier", "margin.trees.DecisionTreeRegressor", "margin.trees.cart.walking.apply")
+def single_trees(seed: int) -> Verdict:
+    """Columns without ties, weights of the rows: leaves and predictions of scikit-learn's trees, walked by hand."""
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(90, 3)), rng.uniform(0.5, 2.0, 90)
+    y = X[:, 0] ** 2 - X[:, 1] + 0.3 * rng.normal(size=90)
+    kind, new = np.digitize(y, [0.0, 1.0]), rng.normal(size=(50, 3))
+    options = {"max_depth": 4, "min_samples_leaf": 4}
+    numbers = ours.DecisionTreeRegressor(**options).fit(X, y, sample_weight=w)
+    labels = ours.DecisionTreeClassifier(**options).fit(X, kind, sample_weight=w)
+    their_numbers = theirs.DecisionTreeRegressor(**options, random_state=0).fit(X, y, sample_weight=w)
+    their_labels = theirs.DecisionTreeClassifier(**options, random_state=0).fit(X, kind, sample_weight=w)
+    leaves = apply(numbers._tree, X)
+    means = {leaf: np.average(y[leaves == leaf], weights=w[leaves == leaf]) for leaf in np.unique(leaves)}
+    return every(
+        numbers=near(numbers.predict(new), their_numbers.predict(new), tolerance=1e-9),
+        training=near(numbers.predict(X), [means[leaf] for leaf in leaves], tolerance=1e-9),
+        leaves=equal(len(means), their_numbers.get_n_leaves()),
+        # Two columns may separate few rows equally well; on new rows such a tie shows in few places.
+        labels=above(float(np.mean(labels.predict(new) == their_labels.predict(new))), 0.8),
+        purity=near(impurity(labels, X, kind, w), impurity(their_labels, X, kind, w), tolerance=0.02),
+    )
+
+
+def impurity(model: object, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    """Weighted Gini impurity of the leaves that the rows fall into."""
+    p = model.predict_proba(X)  # type: ignore[attr-defined]
+    return float(np.average(1 - (p**2).sum(axis=1), weights=w))
+
+
+@oracle(*(f"margin.trees.{name}" for name in ("BaggingRegressor", "BaggingClassifier")))
+def members_averaged(seed: int) -> Verdict:
+    """Predictions are means of those of the members, which are not all the same."""
+    rng = np.random.default_rng(seed)
+    X, new = rng.normal(size=(60, 3)), rng.normal(size=(20, 3))
+    y = X[:, 0] + rng.normal(size=60)
+    kind = np.array(["low", "mid", "top"])[np.digitize(y, [-0.5, 0.7])]
+    numbers = ours.BaggingRegressor(n_estimators=7, random_state=seed).fit(X, y)
+    labels = ours.BaggingClassifier(n_estimators=7, random_state=seed).fit(X, kind)
+    each = np.array([member.predict(new) for member in numbers.estimators_])
+    odds = np.mean([member.predict_proba(new) for member in labels.estimators_], axis=0)
+    return every(
+        numbers=near(numbers.predict(new), each.mean(axis=0), tolerance=1e-9),
+        differ=above(float(each.std(axis=0).max()), 1e-6),
+        odds=near(labels.predict_proba(new), odds, tolerance=1e-9),
+        labels=equal(labels.predict(new).tolist(), labels.classes_[odds.argmax(axis=1)].tolist()),
+    )
+
+
+@oracle(
+    "margin.trees.GradientBoostingRegressor",
+    "margin.trees.GradientBoostingRegressor.staged_predict",
+    *(f"margin.trees.boosting.{name}" for name in ("pseudo_residuals", "gradient_boosting")),
+)
+def rounds_of_boosting(seed: int) -> Verdict:
+    """Each round a tree of scikit-learn's for the residuals of the last; slopes of a loss by differences."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=120)
+    model = ours.GradientBoostingRegressor(n_estimators=4, learning_rate=0.3, max_depth=2, random_state=0).fit(X, y)
+    F, stages = np.full(120, y.mean()), []
+    for _ in range(4):
+        F = F + 0.3 * theirs.DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, y - F).predict(X)
+        stages.append(F)
+    written = boosting.gradient_boosting(
+        X, y, boosting.SquaredLoss(), theirs.DecisionTreeRegressor(max_depth=2, random_state=0), 4, learning_rate=0.3
+    )
+    loss, at, h = boosting.AbsoluteLoss(), F + 0.05, 1e-6
+    slopes = -(loss.evaluate(y, at + h)[0] - loss.evaluate(y, at - h)[0]) / (2 * h)
+    return every(
+        stages=near(np.array(list(model.staged_predict(X))), np.array(stages), tolerance=1e-8),
+        last=near(model.predict(X), stages[-1], tolerance=1e-8),
+        written=near(written.predict(X), stages[-1], tolerance=1e-6),
+        slopes=near(boosting.pseudo_residuals(loss, y, at), slopes, tolerance=1e-5),
+    )
+
+
+@oracle(
+    *(f"margin.trees.{name}" for name in ("RandomForestRegressor", "RandomForestClassifier", "ExtraTreesClassifier"))
+)
+def forests_of_members(seed: int) -> Verdict:
+    """Without draws of rows and columns a forest is one tree of scikit-learn's; with them, the mean of its members."""
+    rng = np.random.default_rng(seed)
+    X, new = rng.normal(size=(80, 3)), rng.normal(size=(30, 3))
+    y = X[:, 0] * 2 + rng.normal(size=80)
+    kind = np.digitize(y, [-0.5, 0.7])
+    plain = ours.RandomForestRegressor(3, bootstrap=False, max_features=None, max_depth=3, random_state=seed).fit(X, y)
+    tree = theirs.DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    forests = [
+        family(6, max_depth=4, random_state=seed).fit(X, kind)
+        for family in (ours.RandomForestClassifier, ours.ExtraTreesClassifier)
+    ]
+    means = [np.mean([member.predict_proba(new) for member in forest.estimators_], axis=0) for forest in forests]
+    return every(
+        one_tree=near(plain.predict(new), tree.predict(new), tolerance=1e-9),
+        forest=near(forests[0].predict_proba(new), means[0], tolerance=1e-6),
+        extra=near(forests[1].predict_proba(new), means[1], tolerance=1e-6),
+        labels=equal(forests[0].predict(new).tolist(), means[0].argmax(axis=1).tolist()),
+    )
+
+
+@oracle("margin.trees.ID3")
+def questions_by_gain(seed: int) -> Verdict:
+    """At the root the column of the largest gain; rows of one category that are pure end there."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.choice(list("abc"), 60), rng.choice(list("xy"), 60), rng.choice(list("pqrs"), 60)])
+    y = np.where((X[:, 0] == "a") | (rng.random(60) < 0.15), "yes", "no")
+    gains = []
+    for column in X.T:
+        tables = [np.unique(y[column == value], return_counts=True)[1] for value in np.unique(column)]
+        inside = sum(table.sum() / 60 * bits(table) for table in tables)
+        gains.append(bits(np.unique(y, return_counts=True)[1]) - inside)
+    root = next(iter(ours.ID3(max_depth=1).iterate(X, y)))
+    model = ours.ID3(max_depth=1).fit(X, y)
+    best = X[:, int(np.argmax(gains))]
+    commonest = {
+        v: max(("no", "yes"), key=lambda label, v=v: np.sum((best == v) & (y == label))) for v in np.unique(best)
+    }
+    counts = {v: np.sum((best == v) & (y == "yes")) * 2 != np.sum(best == v) for v in np.unique(best)}
+    clear = np.array([counts[v] for v in best])
+    return every(
+        entropy=near(root["entropy"], bits(np.unique(y, return_counts=True)[1]), tolerance=1e-9),
+        gains=near([root[f"gain x{k}"] for k in range(3)], gains, tolerance=1e-9),
+        answers=equal(model.predict(X)[clear].tolist(), [commonest[v] for v in best[clear]]),
     )

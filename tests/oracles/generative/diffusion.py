@@ -228,3 +228,22 @@ def walks_along_scores(seed: int) -> Verdict:
         step=same(langevin.denoise_step(x[:2], score, 0.3), x[:2] - 0.3 * (x[:2] - 0.5) / 0.7),
         levels=near(langevin.geometric_levels(5.0, 0.2, 3), [5.0, 1.0, 0.2], tolerance=1e-12),
     )
+
+
+@oracle(f"{PATH}.langevin.annealed_langevin")
+def steps_shrink_with_the_square_of_the_level(seed: int) -> Verdict:
+    """The same walk written out, with the same draws: at level sigma the step is step times sigma squared."""
+    rng = np.random.default_rng(seed)
+    x, levels = torch.from_numpy(rng.normal(1.5, 0.7, size=(5, 2))), [2.5, 0.6]
+    score = lambda z, sigma: -(z - 0.3) / (0.4 + sigma**2)  # noqa: E731
+    states = langevin.annealed_langevin(
+        score, x, levels, torch.Generator().manual_seed(seed), step=0.07, steps_per_level=3
+    )
+    *_, got = states
+    draws, walked = torch.Generator().manual_seed(seed), x.clone()
+    for sigma in levels:
+        for _ in range(3):
+            step = 0.07 * sigma * sigma
+            noise = torch.randn(walked.shape, generator=draws, dtype=walked.dtype)
+            walked = walked + step * score(walked, sigma) + math.sqrt(2 * step) * noise
+    return same(got, walked)

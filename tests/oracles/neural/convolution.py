@@ -14,8 +14,9 @@ from torch.nn import functional
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.convolution.backward import conv_backward
 from margin.neural.convolution.equations import conv1d, conv2d, convolve
+from margin.neural.convolution.maps import feature_maps, filters, strongest_patches
 from margin.neural.convolution.pooling import global_pool, pool, pool_backward
-from margin.neural.convolution.receptive import receptive_fields
+from margin.neural.convolution.receptive import footprint, receptive_fields
 from margin.neural.convolution.sizes import conv_output_size
 from margin.neural.convolution.transposed import conv_transpose, scaled_copies
 from margin.neural.convolution.upsampling import upsample
@@ -174,3 +175,59 @@ def fields_by_gradients(seed: int) -> Verdict:
         ends = [torch.nonzero(touched.any(dim=1 - axis)).flatten() for axis in (0, 1)]
         sizes.append(tuple(int(end[-1] - end[0] + 1) for end in ends))
     return equal([field.size for field in receptive_fields(network)], sizes)
+
+
+@oracle(*(f"{PATH}.convolution.maps.{name}" for name in ("feature_maps", "filters", "strongest_patches")))
+def inside_a_network(seed: int) -> Verdict:
+    """Maps layer by layer on images that no mirror leaves alone; patches where a loop finds the largest answer."""
+    make = lambda: nn.Sequential(nn.Conv2d(2, 3, (3, 2), stride=2), nn.ReLU(), nn.Conv2d(3, 4, 2))  # noqa: E731
+    network: Any = build(make, seed, torch.float64).requires_grad_(False)
+    x = normal(seed, 2, 2, 9, 8)
+    first = functional.conv2d(x, network[0].weight, network[0].bias, stride=2)
+    last = functional.conv2d(first.relu(), network[2].weight, network[2].bias)
+    maps = feature_maps(network, x)
+    patches = strongest_patches(first.detach(), x, 3, 2)
+    expected = []
+    for channel in range(3):
+        at = max(np.ndindex(2, *first.shape[2:]), key=lambda at: float(first[at[0], channel, at[1], at[2]]))
+        image, row, column = at
+        patch = torch.zeros(2, 3, 3, dtype=x.dtype)
+        seen = x[image, :, 2 * row : 2 * row + 3, 2 * column : 2 * column + 3]
+        patch[:, : seen.shape[1], : seen.shape[2]] = seen
+        expected.append(patch)
+    return every(
+        first=same(maps["0"], first),
+        rectified=same(maps["1"], first.relu()),
+        last=same(maps["2"], last),
+        filters=same(filters(network)["2"], network[2].weight),
+        patches=same(patches, torch.stack(expected)),
+        chosen=equal(list(feature_maps(network, x, (nn.ReLU,))), ["1"]),
+    )
+
+
+@oracle(f"{PATH}.convolution.receptive.footprint")
+def inputs_that_matter(seed: int) -> Verdict:
+    """Inputs whose change moves the unit: in the middle of an output of even size, and at a position of its own."""
+    make = lambda: nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(2, 1, (2, 3)))  # noqa: E731
+    network: Any = build(make, seed, torch.float64)
+    open_paths = nn.Sequential(network[0], nn.AvgPool2d(2), network[3])
+    for layer in (network[0], network[3]):
+        layer.weight.data = 0.5 + normal(seed, *layer.weight.shape).abs()  # no cancellation
+    shape = (1, 10, 13)
+    blank = torch.zeros(1, *shape, dtype=torch.float64)
+
+    def moved(position: tuple[int, int]) -> np.ndarray:
+        seen = np.zeros(shape, dtype=bool)
+        for index in np.ndindex(*shape):
+            touched = blank.clone()
+            touched[(0, *index)] = 1.0
+            with torch.no_grad():
+                change = open_paths(touched)[0, 0] - open_paths(blank)[0, 0]
+            seen[index] = abs(float(change[position])) > 1e-9
+        return seen
+
+    height, width = open_paths(blank).shape[2:]  # 4 and 4
+    return every(
+        middle=equal(footprint(network, shape).tolist(), moved((height // 2, width // 2)).tolist()),
+        corner=equal(footprint(network, shape, (0, 1)).tolist(), moved((0, 1)).tolist()),
+    )

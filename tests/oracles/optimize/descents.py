@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import optimize
+from sklearn.svm import SVC
 from tests.oracles import oracle
 
 from margin.core.verdict import Verdict, below, equal, every, near
@@ -15,7 +16,12 @@ from margin.optimize.clipping import clip_norm
 from margin.optimize.derivatives import taylor2
 from margin.optimize.descent import descend
 from margin.optimize.flow import modified_sgd_field, modified_sgd_loss
-from margin.optimize.rules import Descent
+from margin.optimize.interior_point import hard_margin_primal
+from margin.optimize.methods import minimize
+from margin.optimize.problems import tanh_network
+from margin.optimize.quadratics import classify_critical_point, classify_quadratic, is_singular
+from margin.optimize.rules import Adam, Descent
+from margin.optimize.second_order import newton_root, newton_step
 
 PATH = "margin.optimize"
 
@@ -247,3 +253,111 @@ def steps_along_directions(seed: int) -> Verdict:
         path.append(f(point))
     values = [record["value"] for record in descend(f, grad, x, Descent(), learning_rate=rate, max_iter=4)]
     return every(**parts, falling_rates=near(values, path, tolerance=1e-9))
+
+
+@oracle(
+    *(f"margin.optimize.quadratics.{name}" for name in ("classify_critical_point", "classify_quadratic", "is_singular"))
+)
+def curvature_by_its_signs(seed: int) -> Verdict:
+    """Forms made of eigenvalues that are known, turned at random."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    turned = lambda *values: Q @ np.diag(values) @ Q.T  # noqa: E731
+    kinds = {
+        "positive definite": turned(0.5, 1.0, 7.0),
+        "negative definite": turned(-0.5, -1.0, -7.0),
+        "indefinite": turned(-0.5, 1.0, 7.0),
+        "positive semidefinite": turned(0.0, 1.0, 7.0),
+        "negative semidefinite": turned(0.0, -1.0, -7.0),
+    }
+    points = [classify_critical_point(np.zeros(3), H) for H in kinds.values()]
+    return every(
+        kinds=equal([classify_quadratic((H + H.T) / 2) for H in kinds.values()], list(kinds)),
+        points=equal([p.kind for p in points], ["minimum", "maximum", "saddle", "degenerate", "degenerate"]),
+        singular=equal([is_singular(H) for H in kinds.values()], [False, False, False, True, True]),
+    )
+
+
+@oracle("margin.optimize.finite_sum.FiniteSum", "margin.optimize.problems.tanh_network")
+def a_network_by_differences(seed: int) -> Verdict:
+    """Mean squared errors of some rows, unit by unit; every parameter moved on both sides."""
+    rng = np.random.default_rng(seed)
+    X, y, rows = rng.normal(size=(7, 2)), rng.normal(size=7), np.array([1, 4, 5])
+    theta = rng.normal(size=13)
+    net = tanh_network(X, y, 3)
+
+    def value(parameters: np.ndarray, chosen: np.ndarray) -> float:
+        W, b, a, c = parameters[:6].reshape(3, 2), parameters[6:9], parameters[9:12], parameters[12]
+        outputs = [sum(a[k] * np.tanh(W[k] @ X[i] + b[k]) for k in range(3)) + c for i in chosen]
+        return float(np.mean([(o - y[i]) ** 2 for o, i in zip(outputs, chosen)]))
+
+    slopes = [(value(theta + h, rows) - value(theta - h, rows)) / 2e-5 for h in 1e-5 * np.eye(13)]
+    return every(
+        value=near(net.value(theta), value(theta, np.arange(7)), tolerance=1e-10),
+        some=near(net.value(theta, rows), value(theta, rows), tolerance=1e-10),
+        gradient=near(net.gradient(theta, rows), slopes, tolerance=1e-6),
+    )
+
+
+@oracle(*(f"margin.optimize.second_order.{name}" for name in ("newton_root", "newton_step")))
+def tangents_and_models(seed: int) -> Verdict:
+    """A cubic with one root, tangent by tangent; the step to where a quadratic model is flat."""
+    rng = np.random.default_rng(seed)
+    shift = float(rng.uniform(0.5, 2.0))
+    f, slope = lambda x: x**3 + x - shift, lambda x: 3 * x**2 + 1
+    found = [record["x"] for record in newton_root(f, slope, 2.0)]
+    x, path = 2.0, [2.0]
+    while len(path) < len(found):
+        x = x - f(x) / slope(x)
+        path.append(x)
+    roots = np.roots([1, 0, 1, -shift])
+    root = float(roots[np.argmin(np.abs(roots.imag))].real)
+    A, g = rng.normal(size=(3, 3)), rng.normal(size=3)
+    H = A + A.T + np.diag([6.0, -5.0, 4.0])
+    return every(
+        path=near(found, path, tolerance=1e-12),
+        root=near(found[-1], root, tolerance=1e-9),
+        flat=near(g + H @ newton_step(g, H), np.zeros(3), tolerance=1e-8),
+    )
+
+
+@oracle("margin.optimize.interior_point.hard_margin_primal")
+def the_widest_slab(seed: int) -> Verdict:
+    """Two clouds apart: scikit-learn's machine with a huge price for mistakes."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([-1.0, 1.0], [9, 6])
+    X = rng.normal(size=(15, 2)) + 4.0 * y[:, None] * [0.8, 0.6] + [1.0, -2.0]
+    w, c = hard_margin_primal(X, y)
+    machine = SVC(kernel="linear", C=1e8, tol=1e-8).fit(X, y)
+    return every(
+        normal=near(w, machine.coef_[0], tolerance=1e-3),
+        offset=near(c, float(machine.intercept_[0]), tolerance=2e-3),
+        touches=near(float((y * (X @ w + c)).min()), 1.0, tolerance=1e-6),
+    )
+
+
+@oracle("margin.optimize.rules.AdamMoments", "margin.optimize.rules.Descent", "margin.optimize.methods.minimize")
+def moments_and_steps(seed: int) -> Verdict:
+    """Averages of gradients with their weights written out; minima where SciPy finds them."""
+    rng = np.random.default_rng(seed)
+    gradients, x = rng.normal(0.5, 1.0, size=(6, 3)), rng.normal(size=3)
+    state = Adam(0.8, 0.95).start(x)
+    for g in gradients:
+        state = state.with_gradient(g, 0.8, 0.95)
+    weights = {beta: (1 - beta) * beta ** np.arange(5, -1, -1) for beta in (0.8, 0.95)}
+    first, second = weights[0.8] @ gradients, weights[0.95] @ gradients**2
+    m, v = state.corrected(0.8, 0.95)
+    A, b = np.diag([1.0, 4.0, 0.5]) + 0.2, rng.normal(size=3)
+    f = lambda z: float(z @ A @ z / 2 - b @ z)  # noqa: E731
+    step = Descent().update(Descent().start(x), gradients[0], x, 0.3)[1]
+    return every(
+        first=near(m, first / weights[0.8].sum(), tolerance=1e-12),
+        second=near(v, second / weights[0.95].sum(), tolerance=1e-12),
+        step=near(step, -0.3 * gradients[0], tolerance=1e-12),
+        minimum=near(minimize(f, x).x, np.linalg.solve(A, b), tolerance=1e-4),
+        by_descent=near(
+            minimize(f, x, method=Descent(), grad=lambda z: A @ z - b, learning_rate=0.2, max_iter=2000).x,
+            np.linalg.solve(A, b),
+            tolerance=1e-3,
+        ),
+    )

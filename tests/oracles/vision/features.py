@@ -9,6 +9,8 @@ from margin.core.verdict import Verdict, equal, every, near
 from margin.vision.features.filters import butterworth, high_pass, low_pass_mask
 from margin.vision.features.hog import cell_histograms, hog, image_gradients
 from margin.vision.features.keypoints import match_descriptors
+from margin.vision.features.morph import morph, warp
+from margin.vision.features.surf import hessian_determinant, integral_image, surf
 
 
 @oracle("margin.vision.features.filters.butterworth")
@@ -75,4 +77,67 @@ def gradients_pixel_by_pixel(seed: int) -> Verdict:
         blocks=near(hog(images, (tall, wide), bins, (2, 2)).reshape(2, 2, -1), blocks, tolerance=1e-3),
         pairs=equal(match_descriptors(a, others, 0.6).tolist(), [list(pair) for pair in pairs]),
         none=equal(len(match_descriptors(a, others[:1])), 0),
+    )
+
+
+@oracle(*(f"margin.vision.features.surf.{name}" for name in ("integral_image", "hessian_determinant")))
+def boxes_added_pixel_by_pixel(seed: int) -> Verdict:
+    """Second differences by boxes whose pixels are added one by one, in an image that is no square, with a border."""
+    image = np.random.default_rng(seed).random((17, 14))
+    integral = integral_image(image)
+    sums = [[image[:i, :j].sum() for j in range(15)] for i in range(18)]
+    size, lobe, half = 9, 3, 4
+    expected = np.empty(image.shape)
+    for r, c in np.ndindex(*image.shape):
+        total = dict.fromkeys(("yy", "xx", "xy"), 0.0)
+        for i, j in np.ndindex(*image.shape):
+            dr, dc, value = i - r, j - c, image[i, j]
+            if abs(dr) <= half and abs(dc) < lobe:
+                total["yy"] += value * (-2 if abs(dr) <= lobe // 2 else 1)
+            if abs(dc) <= half and abs(dr) < lobe:
+                total["xx"] += value * (-2 if abs(dc) <= lobe // 2 else 1)
+            if 1 <= abs(dr) <= lobe and 1 <= abs(dc) <= lobe:
+                total["xy"] += value * (-1 if dr * dc > 0 else 1)
+        expected[r, c] = (total["xx"] * total["yy"] - (0.9 * total["xy"]) ** 2) / size**4
+    return every(
+        sums=near(integral, sums, tolerance=1e-10),
+        determinant=near(hessian_determinant(integral, size), expected, tolerance=1e-10),
+    )
+
+
+@oracle("margin.vision.features.surf.surf")
+def a_blob_where_it_was_painted(seed: int) -> Verdict:
+    """One bright blob away from the middle: the strongest point is there; turned images have turned points."""
+    rng = np.random.default_rng(seed)
+    row, column = rng.integers(24, 40, size=2)
+    y, x = np.mgrid[:64, :72]
+    image = np.exp(-((x - column) ** 2 + (y - row) ** 2) / (2 * 4.0**2))
+    found, turned = surf(image), surf(np.rot90(image).copy())
+    place = found.positions[0]
+    return every(
+        place=near(place, [row, column], tolerance=1.5),
+        turned=near(turned.positions[0], [71 - place[1], place[0]], tolerance=1.5),
+        scale=near(turned.scales[0], found.scales[0], tolerance=1e-9),
+        unit=near(np.linalg.norm(found.descriptors, axis=1), np.ones(len(found.descriptors)), tolerance=1e-9),
+    )
+
+
+@oracle(*(f"margin.vision.features.morph.{name}" for name in ("morph", "warp")))
+def points_move_with_the_image(seed: int) -> Verdict:
+    """A ramp, which interpolation reads exactly: a bent image at the moved points is the ramp at the points."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.mgrid[:21, :17].astype(float)
+    a, b = 0.3 * rows - 0.7 * columns, 2.0 + 0.1 * rows * columns
+    points = np.array([[6.0, 5.0], [14.0, 10.0]])
+    moved = points + rng.integers(-2, 3, size=(2, 2))
+    bent = warp(a, points, moved)
+    at = moved.astype(int)
+    between = 0.75 * points + 0.25 * moved
+    expected = 0.75 * warp(a, points, between) + 0.25 * warp(b, moved, between)
+    return every(
+        at_the_points=near(bent[at[:, 0], at[:, 1]], 0.3 * points[:, 0] - 0.7 * points[:, 1], tolerance=1e-6),
+        corners=near(bent[[0, 0, -1, -1], [0, -1, 0, -1]], a[[0, 0, -1, -1], [0, -1, 0, -1]], tolerance=1e-6),
+        still=near(warp(b, points, points), b, tolerance=1e-6),
+        mixed=near(morph(a, b, points, moved, 0.25), expected, tolerance=1e-9),
+        ends=near(morph(a, b, points, moved, 1.0), b, tolerance=1e-6),
     )

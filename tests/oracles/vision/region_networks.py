@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.ndimage import map_coordinates
+from scipy.ndimage import binary_dilation, map_coordinates
 from scipy.special import expit, log_softmax, softmax
 from tests.oracles import oracle
 from tests.oracles.vision.boxes import overlap
@@ -160,7 +160,10 @@ def regions_of_one_map(seed: int) -> Verdict:
 
 @oracle(f"{PATH}.selective_search.selective_search")
 def merged_boxes(seed: int) -> Verdict:
-    """Boxes around the pixels of every segment and of every merger, the last first, none twice."""
+    """Boxes around the pixels of every segment and of every merger, the last first, none twice.
+
+    Every merger joins the two neighbors that are most alike by the formula written out over their pixels.
+    """
     rng = np.random.default_rng(seed)
     image = np.kron(rng.random((4, 5)), np.ones((5, 4)))
     tree = selective_search_hierarchy(image, k=0.2, min_size=4, sigma=0.0)
@@ -174,4 +177,59 @@ def merged_boxes(seed: int) -> Verdict:
         boxes += [box] if box not in boxes else []
     all_boxes = selective_search(image, k=0.2, min_size=4, sigma=0.0)
     few = selective_search(image, k=0.2, min_size=4, sigma=0.0, max_boxes=3)
-    return every(boxes=equal(all_boxes.tolist(), boxes), few=equal(few.tolist(), boxes[:3]))
+    return every(
+        boxes=equal(all_boxes.tolist(), boxes),
+        few=equal(few.tolist(), boxes[:3]),
+        order=near(*_likeness_of_mergers(rng), tolerance=1e-9),
+    )
+
+
+def _likeness_of_mergers(rng: np.random.Generator) -> tuple[list[float], list[float]]:
+    """How alike the merged pair is, and the most alike of all neighbors, merger by merger, for unequal segments."""
+    sizes = rng.permutation([3, 4, 5, 9]), rng.permutation([4, 4, 6, 8, 3])
+    blocks = np.repeat(np.repeat(rng.random((4, 5)), sizes[0], axis=0), sizes[1], axis=1)
+    image = blocks + 0.01 * rng.random(blocks.shape)  # a little texture inside
+    tree = selective_search_hierarchy(image, k=0.2, min_size=4, sigma=0.0)
+    n = int(tree.segments.max()) + 1
+    of_segments = [_color_and_texture(image, tree.segments == s) for s in range(n)]
+    leaves: dict[int, list[int]] = {s: [s] for s in range(n)}
+
+    def likeness(a: int, b: int) -> float:
+        masks = [np.isin(tree.segments, leaves[part]) for part in (a, b)]
+        means = [_weighted(tree.segments, of_segments, leaves[part]) for part in (a, b)]
+        rows, columns = np.nonzero(masks[0] | masks[1])
+        box = (np.ptp(rows) + 1) * (np.ptp(columns) + 1)
+        both = masks[0].sum() + masks[1].sum()
+        shared = sum(float(np.minimum(x, y).sum()) for x, y in zip(*means))
+        return shared + 1 - both / image.size + 1 - (box - both) / image.size
+
+    taken, best = [], []
+    for k, (a, b) in enumerate(tree.merges.tolist()):
+        parts = list(leaves)
+        pairs = [(i, j) for i in parts for j in parts if i < j and _touch(tree.segments, leaves[i], leaves[j])]
+        taken.append(likeness(a, b))
+        best.append(max(likeness(i, j) for i, j in pairs))
+        leaves[n + k] = leaves.pop(a) + leaves.pop(b)
+    return taken, best
+
+
+def _color_and_texture(image: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """25 bins of gray values, and 8 directions weighted by the length of the gradient, of the pixels of a mask."""
+    gray = (image - image.min()) / (image.max() - image.min())
+    color = np.histogram(gray[mask], bins=25, range=(0, 1))[0].astype(float)
+    down, across = np.gradient(image)
+    angle = (np.arctan2(down, across) + np.pi)[mask]
+    texture = np.histogram(angle, bins=8, range=(0, 2 * np.pi), weights=np.hypot(down, across)[mask] + 1e-9)[0]
+    return color / color.sum(), texture / texture.sum()
+
+
+def _weighted(segments: np.ndarray, histograms: list[tuple[np.ndarray, np.ndarray]], parts: list[int]) -> Any:
+    """Histograms of several segments together: each counts as its pixels do."""
+    counts = np.array([(segments == part).sum() for part in parts], dtype=float)
+    return [sum(c * histograms[part][kind] for c, part in zip(counts, parts)) / counts.sum() for kind in (0, 1)]
+
+
+def _touch(segments: np.ndarray, first: list[int], second: list[int]) -> bool:
+    """Whether a pixel of one is a neighbor, diagonals included, of a pixel of the other."""
+    grown = binary_dilation(np.isin(segments, first), np.ones((3, 3)))
+    return bool((grown & np.isin(segments, second)).any())

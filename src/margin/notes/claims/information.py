@@ -59,13 +59,35 @@ def only_the_logarithm_has_all_three_properties(seed: int) -> Verdict:
     def laws(candidate: Callable[[np.ndarray], np.ndarray]) -> tuple[bool, ...]:
         return tuple(surprise_laws(candidate, np.random.default_rng(seed)))
 
-    return every(
+    truth = every(
         minus_log=equal(laws(lambda p: -np.log(p)), (True, True, True)),
         other_base=equal(laws(lambda p: -3.0 * np.log(p)), (True, True, True)),
         linear=equal(laws(lambda p: 1.0 - p), (True, False, True)),
         odds=equal(laws(lambda p: 1.0 / p - 1.0), (True, False, True)),
         entropy_term=equal(laws(lambda p: -p * np.log(p))[2], False),
     )
+    certain, pairs, others = _events_of([0.2, 0.3, 0.5])
+    linear = {probability: 1.0 - probability for probability in (certain, *others)}
+    only_trivial = every(
+        certain_events_are_no_surprise=equal(linear[certain], 0.0),
+        additive=near(
+            [linear[a] + linear[b] - linear[both] for a, b, both in pairs], np.zeros(len(pairs)), tolerance=0.0
+        ),
+        falls=equal(sorted(linear, key=linear.__getitem__), sorted(linear, reverse=True)),
+    )
+    bases = [linear[p] / -math.log(p) for p in others]
+    return corrected(
+        every(all_distributions=truth, one_variable=only_trivial),
+        unique_for_one_variable=near(bases, np.full(len(bases), bases[0]), tolerance=0.05),
+    )
+
+
+def _events_of(law: list[float]) -> tuple[float, list[tuple[float, float, float]], list[float]]:
+    """Of one variable: the certain event, its pairs of independent events (with both), the others' probabilities."""
+    events = [frozenset(np.flatnonzero(mask)) for mask in np.ndindex(*[2] * len(law)) if any(mask)]
+    P = {event: round(sum(law[i] for i in event), 12) for event in events}
+    pairs = [(P[a], P[b], P[a & b]) for a in events for b in events if a & b and math.isclose(P[a] * P[b], P[a & b])]
+    return 1.0, pairs, sorted({p for p in P.values() if p < 1})
 
 
 @claim("entropy")
@@ -121,14 +143,20 @@ def cross_entropy_is_least_at_the_truth(seed: int) -> Verdict:
     x = rng.normal(1.0, 2.0, size=100_000)
     sampled = cross_entropy_sampled(x, stats.norm(0, 1).logpdf)
     exact = float(kl_normal(1, 2, 0, 1)) + 0.5 * math.log(2 * math.pi * math.e * 4)
-    return every(
+    # A variable and its copy: nothing is left to learn of one that knows the other, H(X, Y) - H(Y).
+    left_given_the_copy = float(entropy(np.diag(p[0]).ravel()) - entropy(p[0]))
+    truth = every(
         as_run=near(log_loss(labels, q), cross_entropy(np.eye(6)[labels], q).mean(), tolerance=1e-12),
         sum_of_parts=near(cross_entropy(p, q), entropy(p) + kl_divergence(p, q), tolerance=1e-12),
         excess=above(float((cross_entropy(p, q) - entropy(p)).min()), -1e-12),
         at_the_truth=near(cross_entropy(p, p), entropy(p), tolerance=1e-12),
         impossible=equal(float(cross_entropy([0.5, 0.5], [1, 0])), math.inf),
         # The standard error of the sampled value is 0.016.
-        sampled=near(sampled, exact, tolerance=0.06),
+        sampled=near(sampled, exact, tolerance=0.08),
+        nothing_is_left=near(left_given_the_copy, 0.0, tolerance=1e-12),
+    )
+    return corrected(
+        truth, uncertainty_given_the_other=near(cross_entropy(p[0], p[0]), left_given_the_copy, tolerance=1e-3)
     )
 
 

@@ -81,6 +81,9 @@ def batch_norm_standardizes_each_channel(seed: int) -> Verdict:
 def prediction_uses_running_statistics(seed: int) -> Verdict:
     layer, data = norm.BatchNorm(3).double(), 2 * draw(seed, 4000, 3) + torch.tensor([1.0, 0.0, -1.0])
     x, others = draw(seed + 1, 1, 3), [draw(seed + k, 9, 3) for k in (2, 3)]
+    with torch.no_grad():  # what training may have learned
+        layer.weight.copy_(torch.tensor([0.5, 2.0, 1.5]))
+        layer.bias.copy_(torch.tensor([0.3, -1.0, 2.0]))
     in_training = [layer(torch.cat([x, other]))[0].detach() for other in others]
     for batch in data.split(50):
         layer(batch)
@@ -92,14 +95,18 @@ def prediction_uses_running_statistics(seed: int) -> Verdict:
     alone = [norm.predict(layer, torch.cat([x, other]))[0] for other in others]
     loaded = norm.BatchNorm(3).double()
     loaded.load_state_dict(saved)
-    return every(
+    mean, variance = (torch.as_tensor(part) for part in (layer.running_mean, layer.running_var))
+    standardized = (x[0] - mean) / torch.sqrt(variance + 1e-5)
+    truth = every(
         batch_matters_in_training=above(float((in_training[0] - in_training[1]).abs().max()), 0.01),
+        formula=near(alone[0], (layer.weight * standardized + layer.bias).detach(), tolerance=1e-12),
         not_in_prediction=equal(alone[0].tolist(), alone[1].tolist()),
         mean_converges=near(layer.running_mean, data.mean(dim=0), tolerance=0.4),
         variance_converges=near(layer.running_var / 4, np.ones(3), tolerance=0.35),
         warned=equal(len(caught), 1),
         saved_with_the_model=equal(torch.equal(loaded.running_var, layer.running_var), True),
     )
+    return corrected(truth, without_scale_and_shift=near(alone[0], standardized, tolerance=0.01))
 
 
 @claim("batchnorm-conv")

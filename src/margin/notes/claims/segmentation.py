@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.verdict import Verdict, above, below, corrected, equal, every
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.notes.claims import claim
 
 OPTIONS: dict[str, Any] = {"side": 20, "sizes": (7, 10), "n_objects": (1, 1)}
@@ -35,17 +35,37 @@ def fitted(seed: int, architecture: str) -> Any:
 
 @claim("semantic-segmentation")
 def every_pixel_gets_a_class(seed: int) -> Verdict:
+    import torch
+
     from margin.vision.segmentation import mean_iou, pixel_accuracy
+    from margin.vision.segmentation.segmenter import pixel_loss
 
     _, test = shapes(seed)
-    truth, predicted = test.masks, fitted(seed, "unet").predict(test.images)
-    in_boxes = int(test.boxes[0].areas.sum())  # pixels inside of boxes: fewer than there are labels
+    model = fitted(seed, "unet")
+    truth, p = test.masks, model.predict_proba(test.images)
+    predicted = p.argmax(axis=1)
+    overlaps = [np.sum((truth == k) & (predicted == k)) / np.sum((truth == k) | (predicted == k)) for k in range(4)]
+    n, rows, columns = np.indices(truth.shape)
+    outside = np.ones(truth.shape, dtype=bool)
+    for image, found in enumerate(test.boxes):
+        for x1, y1, x2, y2 in found.xyxy:
+            outside[image, int(y1) : int(np.ceil(y2)), int(x1) : int(np.ceil(x2))] = False
+    other = np.where(outside, 2, truth)  # the labels of the boxes are as before
+
+    def loss(labels: np.ndarray) -> np.ndarray:
+        return pixel_loss(torch.from_numpy(np.log(p)), torch.from_numpy(labels)).numpy()
+
     right = every(
-        shape=equal(predicted.shape, test.images.shape),
-        accuracy=above(pixel_accuracy(truth, predicted), 0.95),
+        a_class_for_each=equal(predicted.shape, test.images.shape),
+        classes=equal(model.predict(test.images), model.classes_[predicted]),
+        objective=near(loss(truth), -np.log(p[n, truth, rows, columns]).mean(axis=(1, 2)), tolerance=1e-5),
+        accuracy=above(pixel_accuracy(truth, predicted), 0.97),
         iou=above(mean_iou(truth, predicted), 0.9),
+        counted=near(mean_iou(truth, predicted), np.mean(overlaps), tolerance=1e-12),
+        worst_class=above(float(min(overlaps)), 0.8),
+        outside_of_boxes=above(float(np.mean((predicted == truth)[outside])), 0.97),
     )
-    return corrected(right, printed=equal(int(predicted[0].size), in_boxes))
+    return corrected(right, labels_are_those_in_boxes=near(loss(other), loss(truth), tolerance=0.1))
 
 
 @claim("fully-convolutional-network")

@@ -67,15 +67,15 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         low, high = (end if math.isfinite(end) else None for end in curve["range"])
         for end in (low, high):
             if end is not None:
-                axis.axhline(end, color="tab:green", lw=0.8)
-        axis.plot(x, curve["values"], lw=2, color="tab:blue", label="$a(x)$")
-        axis.plot(x, curve["slopes"], lw=1.3, ls="--", color="tab:orange", label="$a'(x)$")
+                axis.axhline(end, color="C2", lw=0.8)
+        axis.plot(x, curve["values"], lw=2, color="C0", label="$a(x)$")
+        axis.plot(x, curve["slopes"], lw=1.3, ls="--", color="C1", label="$a'(x)$")
         axis.set(title=f"{name}  {curve['interval']}", ylim=(-1.6, 2.4))
     axes[0].legend(fontsize=8)
     last = axes[len(data["curves"]) :]
     for piece in data["pieces"].T:
         last[0].plot(x, piece, color="silver", lw=1)
-    last[0].plot(x, data["several"]["maxout of three lines"], lw=2, color="tab:blue")
+    last[0].plot(x, data["several"]["maxout of three lines"], lw=2, color="C0")
     last[0].set(title="maxout of three lines  (-∞, ∞)", ylim=(-1.6, 4.4))
     last[1].plot(x, data["softmax"], lw=2, label=["$x$", "$0$", "$-x$"])
     last[1].legend(fontsize=8)

@@ -2,7 +2,7 @@ r"""Seven architectures, read off the networks themselves
 
 Layers, shapes and parameter counts of a perceptron, a convolutional network, a decoder-only transformer, an
 autoencoder, a variational autoencoder, the two players of a GAN and a U-Net. A box is as high as the
-logarithm of its output size.
+logarithm of its output size; below it stand that size and the number of weights.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from margin.core.verdict import Verdict, equal, every
+from margin.notes.diagrams import MUTED, add_arrow, add_box, blank
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -64,18 +66,50 @@ def check(data: dict[str, Any]) -> Verdict:
     )
 
 
+#: How kinds of layers are called in the drawing; of others only those with weights are shown.
+SHORT = {
+    "Conv2d": "conv",
+    "ConvTranspose2d": "up-conv",
+    "Embedding": "embed",
+    "Flatten": "flatten",
+    "LayerNorm": "norm",
+    "Linear": "linear",
+    "MaxPool2d": "max pool",
+    "MultiheadAttention": "attention",
+    "Sigmoid": "sigmoid",
+}
+ROWS = (
+    ("perceptron, 3 hidden layers", "2-1-2 perceptron"),
+    ("convolutional network",),
+    ("decoder-only transformer",),
+    ("autoencoder", "variational autoencoder"),
+    ("GAN, generator", "GAN, discriminator"),
+    ("U-Net",),
+)
+ACROSS = 14  # layers side by side
+
+
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 14)
-    axes = figure.subplots(len(data["tables"]), 1)
-    for axis, (name, lines) in zip(axes, data["tables"].items()):
-        for k, (_, kind, shape, parameters) in enumerate(lines):
-            height = 0.3 + math.log10(math.prod(shape)) / 3
-            axis.bar(k, height, width=0.8, color="C0" if parameters else "silver")
-            size = " x ".join(map(str, shape[1:]))
-            axis.annotate(f"{kind}\n{size}\n{parameters or ''}", (k, height), ha="center", va="bottom", fontsize=5)
-        axis.set(xlim=(-1, max(len(lines), 8)), ylim=(0, 4))
-        axis.set_title(f"{name}: {data['parameters'][name]} parameters", loc="left", fontsize=8)
-        axis.set_axis_off()
+    figure.set_size_inches(15, 10)
+    grid = figure.add_gridspec(len(ROWS), 2)
+    for line, names in enumerate(ROWS):
+        for column, name in enumerate(names):
+            axis = figure.add_subplot(grid[line, column if len(names) > 1 else slice(None)])
+            blank(axis, width=(-0.6, ACROSS / len(names) - 0.4), height=(-1.15, 0.75))
+            axis.set_title(f"{name}: {data['parameters'][name]:,} weights")
+            _draw_layers(axis, data["tables"][name])
+
+
+def _draw_layers(axis: Axes, lines: list[tuple[str, str, tuple[int, ...], int]]) -> None:
+    """What every layer is; below, the size of its output and how many weights it has."""
+    for k, (_, kind, shape, parameters) in enumerate(line for line in lines if line[3] or line[1] in SHORT):
+        height = 0.35 + 0.9 * math.log10(math.prod(shape)) / 4
+        color = "C0" if parameters else "C7"
+        add_box(axis, k, 0, SHORT.get(kind, kind.lower()), width=0.76, height=height, color=color)
+        axis.text(k, -0.76, " x ".join(map(str, shape[1:])), ha="center", va="center", fontsize=8, color=MUTED)
+        axis.text(k, -1.03, f"{parameters:,}" if parameters else "", ha="center", va="center", fontsize=8)
+        if k:
+            add_arrow(axis, (k - 0.62, 0), (k - 0.38, 0))
 
 
 def _convolutional() -> Any:

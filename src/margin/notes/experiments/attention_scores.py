@@ -42,7 +42,26 @@ def check(data: dict[str, Any]) -> Verdict:
     )
 
 
+#: What stands before each matrix: the operation that leads to it.
+OPERATORS = {"Q": "", "K'": "×", "scores": r"$/\sqrt{3}\;=$", "weights": "softmax\nof rows", "V": "×", "output": "="}
+
+
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    for axis, (name, values) in zip(figure.subplots(2, 3).flat, data.items()):
-        axis.imshow(values, cmap="viridis")
-        axis.set(title=f"{name}, {values.shape[0]} x {values.shape[1]}", xticks=[], yticks=[])
+    """The equation in matrices with their numbers, to one scale but for the weights, which are darkest at 1."""
+    figure.set_size_inches(14, 4)
+    widths = [part for name, values in data.items() for part in (1.6 if OPERATORS[name] else 0.1, values.shape[1])]
+    axes = figure.subplots(1, len(widths), width_ratios=widths)
+    bound = max(np.abs(values).max() for values in data.values())
+    for before, axis, (name, values) in zip(axes[::2], axes[1::2], data.items()):
+        before.set_axis_off()
+        before.text(0.5, 0.5, OPERATORS[name], ha="center", va="center", fontsize=12, transform=before.transAxes)
+        low, high = (-1.0, 1.0) if name == "weights" else (-bound, bound)
+        shown = axis.imshow(values, cmap="RdBu_r", vmin=low, vmax=high)
+        axis.set(xticks=[], yticks=[])
+        axis.set_title(f"{name.replace(chr(39), 'ᵀ')}, {values.shape[0]} x {values.shape[1]}", loc="center")
+        for (row, column), value in np.ndenumerate(values):
+            dark = abs(value) > 0.6 * high
+            axis.text(
+                column, row, f"{value:.1f}", ha="center", va="center", fontsize=6, color="white" if dark else "black"
+            )
+    figure.colorbar(shown, ax=list(axes), orientation="horizontal", shrink=0.3, aspect=40, panchor=False)

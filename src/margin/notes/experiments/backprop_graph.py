@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, equal, every, near
+from margin.notes.diagrams import draw_tape
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,32 +54,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 6)
+    figure.set_size_inches(12, 5)
     axis = figure.subplots()
-    depth: dict[int, int] = {}
-    for index, _, parents, _, _ in data["entries"]:
-        depth[index] = max((depth[p] + 1 for p in parents), default=0)
-    for index, name, parents, *_ in data["entries"]:  # an input stands just before its first use
-        users = [depth[i] for i, _, used, _, _ in data["entries"] if index in used]
-        if not parents and name in NAMES and users:
-            depth[index] = min(users) - 1
-    rows: dict[int, int] = {}
-    position = {}
-    for index, *_ in data["entries"]:
-        position[index] = (depth[index], -rows.get(depth[index], 0))
-        rows[depth[index]] = rows.get(depth[index], 0) + 1
-    for index, name, parents, value, adjoint in data["entries"]:
-        for parent in parents:
-            axis.annotate(
-                "",
-                position[index],
-                position[parent],
-                arrowprops={"arrowstyle": "->", "color": "gray", "shrinkA": 18, "shrinkB": 18},
-            )
-        axis.plot(*position[index], "o", ms=46, color="white", mec="black")
-        text = f"{name}\n{float(value):.3f}\n"
-        axis.annotate(text, position[index], ha="center", va="center", fontsize=8)
-        axis.annotate(f"\n\n{float(adjoint):.3f}", position[index], ha="center", va="center", fontsize=8, color="C3")
-    axis.set_title("value (black) and derivative of the loss (red)")
-    axis.margins(0.1, 0.25)
-    axis.set_axis_off()
+    draw_tape(axis, data["entries"])
+    axis.set_title("Forward: values (black). Backward: the derivative of the loss in every node (red)")

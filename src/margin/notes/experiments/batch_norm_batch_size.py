@@ -43,14 +43,36 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X = rng.normal(size=(1536, FEATURES))
     y = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] > 0).astype(float)
     rows, labels = torch.from_numpy(X).float(), torch.from_numpy(y).float()
-    noise = [float(np.std([rng.normal(size=b).mean() for _ in range(2000)])) for b in scale.sizes]
+    noise = [_noise_of_means(rng, size) for size in scale.sizes]
     scores: dict[str, list[list[float]]] = {"batch norm": [], "group norm": []}
     for name, by_size in scores.items():
         for size in scale.sizes:
             runs = [_accuracies(name, size, rows, labels, 10 * seed + k, scale) for k in range(scale.runs)]
             by_size.append([float(v) for v in np.mean(runs, axis=0)])
     arrays = {n: np.array(s) for n, s in scores.items()}
-    return {"sizes": np.array(scale.sizes), "noise": np.array(noise), "scores": arrays}
+    return {"sizes": np.array(scale.sizes), "noise": np.array(noise), "scores": arrays, "company": _company(rows)}
+
+
+def _noise_of_means(rng: np.random.Generator, size: int) -> float:
+    """Standard deviation of the mean that batch normalization subtracts, over 2000 channels of normal values."""
+    import torch
+
+    from margin.neural.normalization import BatchNorm
+
+    layer: Any = BatchNorm(2000, momentum=1.0).double()  # the running mean is that of the last batch
+    layer(torch.from_numpy(rng.normal(size=(size, 2000))))
+    return float(layer.running_mean.std())
+
+
+def _company(rows: Any) -> dict[str, float]:
+    """How much the other row of a batch of two changes what a layer in training makes of a row."""
+    from margin.neural.normalization import BatchNorm, GroupNorm
+
+    layers = {"batch norm": BatchNorm(FEATURES), "group norm": GroupNorm(2, FEATURES)}
+    return {
+        name: float((layer(rows[[0, 1]])[0] - layer(rows[[0, 2]])[0]).abs().max().detach())
+        for name, layer in layers.items()
+    }
 
 
 def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, scale: RunSize) -> tuple[float, float]:
@@ -87,7 +109,10 @@ def check(data: dict[str, Any]) -> Verdict:
     test = {name: scores[:, 1] for name, scores in data["scores"].items()}
     slope = np.polyfit(np.log(data["sizes"]), np.log(data["noise"]), 1)[0]
     return every(
-        noise_falls_like_the_root=near(slope, -0.5, tolerance=0.05),
+        noise_falls_like_the_root=near(slope, -0.5, tolerance=0.03),
+        noise=near(data["noise"] * np.sqrt(data["sizes"]), np.ones(len(data["sizes"])), tolerance=0.1),
+        a_row_feels_its_batch=above(data["company"]["batch norm"], 0.01),
+        not_with_groups=near(data["company"]["group norm"], 0.0, tolerance=1e-5),
         tiny_batches_are_worse=above(test["batch norm"][1:].max(), test["batch norm"][0] + 0.05),
         group_norm_does_not_mind=above(test["group norm"][0], test["batch norm"][0] + 0.03),
     )
@@ -99,7 +124,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.loglog(data["sizes"], data["noise"], "o-", label="measured")
     left.loglog(data["sizes"], data["sizes"] ** -0.5, "--", color="gray", label=r"$1/\sqrt{B}$")
     left.set(title="error of a batch's mean", xlabel="batch size B")
-    for (name, scores), color in zip(data["scores"].items(), ("tab:blue", "tab:orange")):
+    for (name, scores), color in zip(data["scores"].items(), ("C0", "C1")):
         right.semilogx(data["sizes"], scores[:, 1], "o-", color=color, label=f"{name}, new rows")
         right.semilogx(data["sizes"], scores[:, 0], ":", color=color, label=f"{name}, training rows")
     right.axvspan(50, 100, color="honeydew", label="recommended in the notes")

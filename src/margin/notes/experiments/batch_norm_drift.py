@@ -123,7 +123,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             )
         axis.set(title=f"{name}: input of a unit, mean and spread", xlabel="step", ylim=(-4, 4))
         axis.legend(fontsize=8)
-    for name, color in (("plain", "tab:red"), ("batch norm", "tab:blue")):
+    for name, color in (("plain", "C3"), ("batch norm", "C0")):
         axes[2].semilogy(data["losses"][name], color=color, label=name)
         axes[2].semilogy(data["scaled"][name], color=color, ls="--", label=f"{name}, second layer times 100")
     axes[2].set(title=f"loss at learning rate {RATE:g}", xlabel="step")

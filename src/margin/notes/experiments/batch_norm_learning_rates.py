@@ -113,7 +113,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 5)
     left, right = figure.subplots(1, 2)
     largest = {name: float(np.exp(np.log(rates).mean())) for name, rates in largest_rates(data).items()}
-    for name, color in (("plain", "tab:red"), ("batch norm", "tab:blue")):
+    for name, color in (("plain", "C3"), ("batch norm", "C0")):
         label = f"{name}, trains up to {largest[name]:.2g}"
         left.loglog(data["rates"], np.median(data["final"][name], axis=0), "o-", color=color, label=label)
         right.loglog(data["rates"], np.median(data["turn"][name], axis=0), "o-", color=color, label=name)

@@ -75,8 +75,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.plot(DEGREES, data["risk"], "o", color="black", label="risk, measured")
     left.set(xlabel="degree", ylabel="expected squared error", title="Three parts add up to the risk", xlim=(0, 10))
     left.legend(loc="upper center")
-    right.plot(DEGREES, data["train"], "o-", color="tab:blue", label="training rows")
-    right.plot(DEGREES, data["test"], "o-", color="tab:red", label="new observations")
+    right.plot(DEGREES, data["train"], "o-", color="C0", label="training rows")
+    right.plot(DEGREES, data["test"], "o-", color="C3", label="new observations")
     right.axvline(3, color="0.5", ls=":", label="degree of the truth")
     right.axhline(NOISE**2, color="0.5", lw=1, label="noise")
     right.set(

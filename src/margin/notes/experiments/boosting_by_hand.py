@@ -8,6 +8,7 @@ residuals that are left:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     bottom.legend()
 
 
-def _question(tree: dict[str, np.ndarray]) -> dict[str, Any]:
+def _question(tree: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return {name: np.copy(tree[name]) for name in ("feature", "threshold", "left", "right", "value")}
 
 

@@ -87,7 +87,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         axis.contourf(
             data["grid"], data["grid"], surface > 0, levels=[-0.5, 0.5, 1.5], colors=["mistyrose", "lightblue"]
         )
-        colors = np.where(data["y"], "tab:blue", "tab:red")
+        colors = np.where(data["y"], "C0", "C3")
         axis.scatter(*data["X"].T, s=10, color=colors)
         if name == "relu":
             for w1, w2, b in data["lines"]:

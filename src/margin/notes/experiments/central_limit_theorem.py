@@ -60,7 +60,7 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     panels = figure.subplots(2, 3)
     x = np.linspace(-4, 4, 401)
-    names = {"uniform": "tab:blue", "exponential": "tab:orange"}
+    names = {"uniform": "C0", "exponential": "C1"}
     for axes, m in zip(panels[0], SHOWN):
         for name, color in names.items():
             axes.hist(data["means"][name][m], bins=60, range=(-4, 4), density=True, alpha=0.5, color=color, label=name)
@@ -74,6 +74,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes.set(xlabel="m", ylabel="Kolmogorov distance", title="Distance to the normal")
     axes.legend(fontsize="small")
     for axes, m in zip(panels[1, 1:], (1, 64)):
-        axes.hist(data["means"]["cauchy"][m], bins=60, range=(-6, 6), density=True, color="tab:green", alpha=0.6)
+        axes.hist(data["means"]["cauchy"][m], bins=60, range=(-6, 6), density=True, color="C2", alpha=0.6)
         axes.plot(x, Normal().pdf(x), color="black", linewidth=1.5)
         axes.set(title=f"Cauchy, m = {m}: no change", xlabel="mean, quartiles matched", xlim=(-6, 6))

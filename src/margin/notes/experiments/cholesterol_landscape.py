@@ -72,7 +72,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         axis = figure.add_subplot(1, 3, 2 + i)
         filled = axis.contourf(data["a"], data["b"], np.log10(data[key]), levels=20, cmap="viridis")
         figure.colorbar(filled, ax=axis, label=r"$\log_{10}$ squared error")
-        axis.plot(*data["minimum"], "*", color="crimson", mec="white", ms=14, label="(0.94, 5.79)")
+        axis.plot(*data["minimum"], "*", color="C3", mec="white", ms=14, label="(0.94, 5.79)")
         axis.set(title=title, xlabel=r"$\theta_1$ (age)", xlim=WINDOW[:2], ylim=WINDOW[2:])
         if key == "surface":
             axis.plot(*data["path"].T, "w.-", ms=3, lw=0.8, label="gradient descent")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 THETA = [25.684211, 0.936842, 5.789474]
-TRAIN, TEST, RESIDUAL = "tab:blue", "tab:orange", "0.4"
+TRAIN, TEST, RESIDUAL = "C0", "C1", "0.4"
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
 
 
 def _draw_plane(data: dict[str, Any], axes: Any) -> None:
-    axes.plot_surface(*data["plane"], alpha=0.25, color="tab:green", linewidth=0)
+    axes.plot_surface(*data["plane"], alpha=0.25, color="C2", linewidth=0)
     for rows, color, name in ((data["train"], TRAIN, "train"), (data["test"], TEST, "test")):
         axes.scatter(data["X"][rows, 0], data["X"][rows, 1], data["y"][rows], color=color, label=name, depthshade=False)
         for i in rows:

@@ -84,7 +84,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         axes[1, k].imshow(data["maps"][chosen[k]], cmap="viridis")
         axes[1, k].set_title(f"map {chosen[k]}, weight {data['weights'][chosen[k]]:+.2f}", fontsize=8)
         axes[2, k].imshow(data["images"][k], cmap="gray")
-        axes[2, k].imshow(data["heat"][k], cmap="jet", alpha=0.5)
+        axes[2, k].imshow(data["heat"][k], cmap="inferno", alpha=0.5)
         left, top, right, bottom = data["boxes"][k] - 0.5
         axes[2, k].plot([left, right, right, left, left], [top, top, bottom, bottom, top], "w-", lw=1)
     for row, name in enumerate(("images", "maps of the first image", "the class against empty")):

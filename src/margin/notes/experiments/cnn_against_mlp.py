@@ -78,7 +78,7 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 4.5)
     left, right = figure.subplots(1, 2)
-    for name, color in (("cnn", "tab:blue"), ("mlp", "tab:orange")):
+    for name, color in (("cnn", "C0"), ("mlp", "C1")):
         left.plot(data["sizes"], data["shapes"][name], "o-", color=color, label=name)
         text = f"{name}, {data['parameters'][name]:,} parameters"
         offset = -0.2 if name == "cnn" else 0.2

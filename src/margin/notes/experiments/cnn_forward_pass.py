@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.core.verdict import Verdict, above, equal, every, within
+from margin.core.verdict import Verdict, above, below, equal, every, within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +60,34 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "maps": convolved,
         "probability": model.predict_proba(image)[0],
         "accuracy": model.score(X, y),
+        "by_hand": _gaps_by_hand(module, maps, model.predict_proba(image)[0]),
     }
+
+
+def _gaps_by_hand(module: Any, maps: dict[str, Any], probability: np.ndarray) -> dict[str, float]:
+    """Largest differences of convolutions from SciPy's, of pools from maxima of blocks, of the end from a softmax."""
+    from scipy.signal import correlate2d
+    from scipy.special import softmax
+    from torch import nn
+
+    gaps = {"convolution": 0.0, "pool": 0.0}
+    images: Any = None  # what the layer before has made, (channels, height, width)
+    for k, layer in enumerate(module.body):
+        made = maps[f"body.{k}"][0].double().numpy()
+        if isinstance(layer, nn.Conv2d) and images is not None:
+            weight, pad = layer.weight.detach().double().numpy(), int(layer.padding[0])
+            padded = np.pad(images, ((0, 0), (pad, pad), (pad, pad)))
+            sums = [sum(correlate2d(p, w, mode="valid") for p, w in zip(padded, kernels)) for kernels in weight]
+            found = np.stack(sums)[:, :: layer.stride[0], :: layer.stride[1]]
+            bias = np.zeros(len(found)) if layer.bias is None else layer.bias.detach().double().numpy()
+            gaps["convolution"] = max(gaps["convolution"], float(np.abs(found + bias[:, None, None] - made).max()))
+        if "Pool" in type(layer).__name__ and images is not None and made.ndim == 3:
+            c, h, w = made.shape
+            blocks = images[:, : 2 * h, : 2 * w].reshape(c, h, 2, w, 2)
+            gaps["pool"] = max(gaps["pool"], float(np.abs(blocks.max(axis=(2, 4)) - made).max()))
+        images = made if made.ndim == 3 else None
+    scores = list(maps.values())[-1][0].double().numpy()
+    return gaps | {"softmax": float(np.abs(softmax(scores) - probability).max())}
 
 
 def check(data: dict[str, Any]) -> Verdict:
@@ -68,6 +95,7 @@ def check(data: dict[str, Any]) -> Verdict:
     return every(
         shapes=equal(shapes, [(8, 12, 12)] * 2 + [(16, 12, 12)] * 2 + [(16, 6, 6)]),
         probability=within(float(data["probability"].sum()), 1 - 1e-6, 1 + 1e-6),
+        layers_by_hand=below(max(data["by_hand"].values()), 1e-4),
         tells_the_pictures_apart=above(data["accuracy"], 0.75),
     )
 

@@ -71,16 +71,14 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     sweep = data["sweep"]
     used = np.isfinite(sweep["threshold"])
     used[-1] = False  # beyond the largest score nothing is called positive
-    for name, color in (("precision", "tab:orange"), ("recall", "tab:blue"), ("accuracy", "0.5")):
+    for name, color in (("precision", "C1"), ("recall", "C0"), ("accuracy", "0.5")):
         left.plot(sweep["threshold"][used], sweep[name][used], color=color, label=name)
     for name, label in (("fp", "a false positive costs 5"), ("fn", "a false negative costs 5")):
-        left.axvline(
-            data["cheapest"][name], color="tab:green", ls="--" if name == "fp" else ":", label=f"best if {label}"
-        )
+        left.axvline(data["cheapest"][name], color="C2", ls="--" if name == "fp" else ":", label=f"best if {label}")
     left.set(xlabel="threshold", ylim=(0, 1.02), title="Recall falls at every step, precision rises with dents")
     left.legend(fontsize=9)
     bins = np.linspace(0, 1, 21).tolist()
-    for number, color in ((0, "tab:blue"), (1, "tab:orange")):
+    for number, color in ((0, "C0"), (1, "C1")):
         right.hist(data["p"][data["y"] == number], bins, color=color, alpha=0.6, label=f"class {number}")
     right.set(xlabel="predicted probability", ylabel="rows", title="What the threshold cuts through")
     right.legend()

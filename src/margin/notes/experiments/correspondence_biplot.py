@@ -56,15 +56,13 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(8.5, 5.5)
     ax = figure.subplots()
     for points, names, color, marker, kind in (
-        (data["rows"], HAIR, "tab:brown", "o", "hair"),
-        (data["columns"], EYES, "tab:blue", "^", "eyes"),
+        (data["rows"], HAIR, "C5", "o", "hair"),
+        (data["columns"], EYES, "C0", "^", "eyes"),
     ):
         ax.scatter(points[:, 0], points[:, 1], color=color, marker=marker, s=60, label=kind)
         for point, name in zip(points, names):
             ax.annotate(name, point[:2], xytext=(7, 5), textcoords="offset points", color=color)
-    ax.errorbar(
-        data["rows"][:, 0], data["rows"][:, 1], xerr=2 * data["spread"], linestyle="", color="tab:brown", alpha=0.4
-    )
+    ax.errorbar(data["rows"][:, 0], data["rows"][:, 1], xerr=2 * data["spread"], linestyle="", color="C5", alpha=0.4)
     ax.axhline(0, color="0.8", zorder=0)
     ax.axvline(0, color="0.8", zorder=0)
     percentages = 100 * data["inertia_fraction"]

@@ -64,7 +64,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         occupied_text = f"{100 * data['occupied'][d]:.0f} % of {CELLS**d} cells occupied"
         ax.set_title(f"{POINTS} points in {d} dimension{'s' * (d > 1)}\n{occupied_text}", fontsize=10)
         columns = [*data["points"][d].T, np.full(POINTS, 0.5)] if d == 1 else list(data["points"][d].T)
-        ax.plot(*columns, linestyle="", marker="o", markersize=4, color="tab:blue")
+        ax.plot(*columns, linestyle="", marker="o", markersize=4, color="C0")
         ax.set_xticks(ticks, [])
         ax.set_yticks([] if d == 1 else ticks, [])
         ax.set_xlabel("$x_1$")

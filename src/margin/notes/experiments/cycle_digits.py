@@ -29,15 +29,15 @@ def _error(made: np.ndarray, truth: np.ndarray) -> float:
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from sklearn.datasets import load_digits
 
-    from margin.generative.gan.translation import CycleTranslation
+    from margin.generative import CycleGAN
 
     rng = np.random.default_rng([seed, 12])
     X = load_digits().data[rng.permutation(1797)] / 16
     test, X = X[:N_TEST], X[N_TEST:]
     half = 300 if fast else len(X) // 2
     A, B, partners = X[:half], 1 - X[half : 2 * half], 1 - test
-    model = CycleTranslation((16, 16), image_shape=(8, 8), max_iter=8 if fast else 20, batch_size=30, seed=seed)
-    model.fit(A, B)
+    model = CycleGAN((16, 16), image_shape=(8, 8), max_iter=8 if fast else 20, batch_size=30)
+    model.set_params(random_state=seed).fit(A, B)
     forth, back = model.transform(test), model.inverse_transform(partners)
     return {
         "forth": _error(forth, partners),

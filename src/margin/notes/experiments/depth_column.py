@@ -64,7 +64,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 4.8)
     axes = figure.subplots(2, 6)
     axes[0, 0].imshow(data["image"], cmap="gray")
-    axes[0, 0].add_patch(Rectangle(POSITION[::-1], SIZE, SIZE, fill=False, color="tab:red", lw=2))
+    axes[0, 0].add_patch(Rectangle(POSITION[::-1], SIZE, SIZE, fill=False, color="C3", lw=2))
     axes[0, 0].set_title("image")
     axes[1, 0].imshow(data["patch"], cmap="gray")
     axes[1, 0].set_title("the patch all five see")
@@ -72,7 +72,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         axes[0, k + 1].imshow(data["weight"][k], cmap="RdBu")
         axes[0, k + 1].set_title(name)
         axes[1, k + 1].imshow(data["maps"][k], cmap="gray")
-        axes[1, k + 1].plot(*POSITION[::-1], "s", mfc="none", color="tab:red")
+        axes[1, k + 1].plot(*POSITION[::-1], "s", mfc="none", color="C3")
         axes[1, k + 1].set_title(f"answer {column(data)[k]:.3f}")
     for ax in axes.flat:
         ax.axis("off")

@@ -131,7 +131,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     parts: Any = figure.subfigures(1, 2, width_ratios=(3, 2))
     left, right = parts
     axes, share = left.subplots(), accuracies(data)
-    bars = axes.barh(list(share), [100 * (1 - value) for value in share.values()], color=["tab:blue"] * 3 + ["0.7"] * 4)
+    bars = axes.barh(list(share), [100 * (1 - value) for value in share.values()], color=["C0"] * 3 + ["0.7"] * 4)
     axes.bar_label(bars, fmt="%.1f %%", padding=3, fontsize=9)
     axes.axvline(100 * (1 - ENOUGH), color="0.3", lw=1, ls="--", label="1 in 20")
     axes.invert_yaxis()
@@ -144,7 +144,5 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         panel.imshow(data["images"][index], cmap="gray_r")
         panel.set_axis_off()
         wrong = predicted[index] != data["labels"][index]
-        panel.set_title(
-            f"{data['labels'][index]} read {predicted[index]}", fontsize=8, color="tab:red" if wrong else "0.3"
-        )
+        panel.set_title(f"{data['labels'][index]} read {predicted[index]}", fontsize=8, color="C3" if wrong else "0.3")
     right.suptitle("the network's mistakes first", fontsize=10)

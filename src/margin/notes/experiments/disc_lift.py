@@ -58,7 +58,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(14, 4.8)
-    colors = np.array(["tab:red", "tab:blue"])
+    colors = np.array(["C3", "C0"])
     for k, (name, (X, y)) in enumerate(data["planar"].items()):
         axis: Any = figure.add_subplot(1, 3, k + 1)
         axis.scatter(*X.T, s=14, color=colors[y.astype(int)])
@@ -67,7 +67,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     X, y = data["planar"]["disc"]
     r, angle = np.meshgrid(np.linspace(0, 1, 25), np.linspace(0, 2 * np.pi, 60))
     u, v = r * np.cos(angle), r * np.sin(angle)
-    space.plot_surface(u, v, bump(u, v), color="tab:blue", alpha=0.25, linewidth=0)
+    space.plot_surface(u, v, bump(u, v), color="C0", alpha=0.25, linewidth=0)
     plane = np.meshgrid([-1.6, 1.6], [-1.6, 1.6])
     space.plot_surface(*plane, np.zeros((2, 2)), color="gray", alpha=0.25)
     space.scatter(*X.T, data["height"], s=10, color=colors[y.astype(int)], depthshade=False)

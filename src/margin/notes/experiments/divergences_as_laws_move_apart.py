@@ -64,12 +64,12 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     for axis, (name, curves) in zip(figure.subplots(1, 2), data["curves"].items()):
         kl = np.where(np.isinf(curves["KL"]), np.nan, curves["KL"])
-        axis.plot(data["shift"], kl, color="#b0478c", lw=2, label="KL")
-        axis.plot(data["shift"], curves["JS"], color="#e08a3c", lw=2, label="Jensen-Shannon")
-        axis.plot(data["shift"], curves["W1"], color="#3b6fb6", lw=2, label="Wasserstein $W_1$")
+        axis.plot(data["shift"], kl, color="C4", lw=2, label="KL")
+        axis.plot(data["shift"], curves["JS"], color="C1", lw=2, label="Jensen-Shannon")
+        axis.plot(data["shift"], curves["W1"], color="C0", lw=2, label="Wasserstein $W_1$")
         axis.axhline(math.log(2), color="#999999", lw=1, ls=":", label="log 2")
         if np.isinf(curves["KL"]).any():
-            axis.text(2.2, 10.6, "KL = ∞ for every shift", color="#b0478c")
+            axis.text(2.2, 10.6, "KL = ∞ for every shift", color="C4")
         axis.set(xlabel="shift θ", ylabel="nats, or distance", title=name, ylim=(-0.3, 12))
         axis.legend(frameon=False, loc="center right")
     figure.suptitle("Three ways to compare a law with a shifted copy")

@@ -86,17 +86,17 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     grid = figure.add_gridspec(2, 3, height_ratios=[1.35, 1])
     left, right = figure.add_subplot(grid[0, :2]), figure.add_subplot(grid[0, 2])
     ratio = np.array(WIDTHS) / ROWS
-    left.plot(ratio, data["random"]["test"], "o-", color="tab:red", label="test, shortest solution")
+    left.plot(ratio, data["random"]["test"], "o-", color="C3", label="test, shortest solution")
     fitted = np.array(WIDTHS) < ROWS
-    left.plot(ratio[fitted], data["random"]["train"][fitted], "o-", color="tab:blue", label="training (0 from n on)")
-    left.plot(ratio, data["ridge"], "s--", color="tab:green", ms=4, label=f"test, ridge penalty {PENALTY:g}")
+    left.plot(ratio[fitted], data["random"]["train"][fitted], "o-", color="C0", label="training (0 from n on)")
+    left.plot(ratio, data["ridge"], "s--", color="C2", ms=4, label=f"test, ridge penalty {PENALTY:g}")
     left.axhline(data["random"]["test"][np.array(WIDTHS) <= ROWS // 2].min(), color="0.6", ls=":", lw=1)
     left.set(xscale="log", yscale="log", xlabel="features / training rows", ylabel="mean squared error (median)")
     left.set_title(f"Random ReLU features, {ROWS} rows")
-    right.plot(ratio, data["random"]["norm"], "o-", color="tab:purple", label="length of coefficients")
+    right.plot(ratio, data["random"]["norm"], "o-", color="C4", label="length of coefficients")
     # Lines are not rough at all, so the curve starts with parabolas; the last one has roughness 1.
     scaled = data["roughness"][2:] / data["roughness"][-1]
-    right.plot(np.array(DEGREES[2:]) / POINTS, scaled, "o-", color="tab:brown", label="roughness, polynomial")
+    right.plot(np.array(DEGREES[2:]) / POINTS, scaled, "o-", color="C5", label="roughness, polynomial")
     right.set(xscale="log", yscale="log", xlabel="features / training rows", title="Forced and wild at the threshold")
     for axes in (left, right):
         axes.axvline(1, color="black", lw=1, ls="--")
@@ -106,7 +106,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for column, p in enumerate(SHOWN):
         axes = figure.add_subplot(grid[1, column])
         axes.plot(shown["grid"], np.sin(4 * shown["grid"]), color="0.6", ls="--", label="truth")
-        axes.plot(shown["grid"], shown["fits"][p], color="tab:red", lw=1.5)
+        axes.plot(shown["grid"], shown["fits"][p], color="C3", lw=1.5)
         axes.plot(shown["x"], shown["y"], "o", color="black", ms=4)
         axes.set(ylim=(-2.5, 2.5), xlabel="x", title=f"{p} Legendre polynomials, {names[p]}")
         axes.title.set_fontsize(10)

@@ -56,15 +56,15 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     for (before, after), (name, pair) in zip(figure.subplots(2, 2, sharex=True), data.items()):
-        _pile(before, pair["nu"], "#3b6fb6", "ν: " + name)
-        _pile(after, pair["mu"], "#e08a3c", "μ")
+        _pile(before, pair["nu"], "C0", "ν: " + name)
+        _pile(after, pair["mu"], "C1", "μ")
         text = f"$W_1$ = {pair['w1']:g}\n$W_2^2$ = {pair['least_squared_cost']:g}\n$\\sum|U-V|^2$ = {pair['by_cdfs']:g}"
         after.text(0.98, 0.95, text, ha="right", va="top", transform=after.transAxes)
-        for source, target, mass in pair["moves"]:
-            if source != target:
-                height = pair["nu"][int(source)] + 0.35 * target
-                before.annotate(f"{mass:g}", (target, height), (source, height), va="center", color="#555555",
-                                arrowprops={"arrowstyle": "->", "color": "#555555"})  # fmt: skip
+        moves = [move for move in pair["moves"] if move[0] != move[1]]
+        for level, (source, target, mass) in enumerate(moves):
+            height = pair["nu"][int(source)] + 0.5 + 0.7 * level
+            before.annotate(f"{mass:g}", (target, height), (source, height), va="center", color="#555555",
+                            arrowprops={"arrowstyle": "->", "color": "#555555"})  # fmt: skip
         before.set_ylabel("squares")
         before.set_ylim(0, 8)
         after.set_ylim(0, 8)

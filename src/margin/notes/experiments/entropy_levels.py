@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COUNTS = np.array([[6, 6, 6, 6], [12, 6, 4, 2], [20, 2, 1, 1], [24, 0, 0, 0]])
-COLORS = ("#3b6fb6", "#e08a3c", "#4f9d69", "#b0478c")
+COLORS = ("C0", "C1", "C2", "C4")
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:

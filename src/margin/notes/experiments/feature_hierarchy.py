@@ -47,7 +47,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         LAYERS, max_iter=8 if fast else 20, batch_size=32, learning_rate_init=0.01, random_state=seed
     ).fit(images[:n], labels[:n])
     rest, names = torch.from_numpy(images[n:, None].astype(np.float32)), labels[n:]
-    module = model._ready_module()
+    module: Any = model._ready_module()
     maps = feature_maps(module, rest, (nn.ReLU,))
     kept = {name: output.numpy() for name, output in maps.items() if output.ndim == 4}
     fields = [field for k, field in enumerate(receptive_fields(module.body[:7])) if k != 2]  # 2 is the pooling

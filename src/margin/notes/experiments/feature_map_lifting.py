@@ -58,7 +58,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     a, b, c, d = data["plane"]
     flat: Any = figure.add_subplot(1, 2, 1)
     space: Any = figure.add_subplot(1, 2, 2, projection="3d")
-    for label, name, color in ((0, "equal signs", "tab:blue"), (1, "different signs", "tab:orange")):
+    for label, name, color in ((0, "equal signs", "C0"), (1, "different signs", "C1")):
         flat.scatter(*X[y == label].T, s=14, color=color, label=name)
         space.scatter(*lifted[y == label].T, s=10, color=color, label=name)
     flat.axhline(0, color="0.7", linewidth=0.8)

@@ -64,7 +64,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             fit = data[name]["fits"][degree]
             axes.plot(data["grid"], truth(data["grid"]), color="0.6", ls="--", label="truth")
             axes.plot(data[name]["x"], data[name]["y"], "o", color="black", ms=5 if rows < 50 else 2, alpha=0.7)
-            color = {"underfitting": "tab:blue", "overfitting": "tab:red"}.get(fit["word"], "tab:green")
+            color = {"underfitting": "C0", "overfitting": "C3"}.get(fit["word"], "C2")
             axes.plot(data["grid"], fit["curve"], color=color, lw=2, label=f"degree {degree}")
             train, test = fit["errors"]
             axes.set(ylim=(-2.3, 2.3), title=f"{fit['word']}: training {train:.2g}, test {test:.2g}")

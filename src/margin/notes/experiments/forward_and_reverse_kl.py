@@ -47,7 +47,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis = figure.subplots()
     x = data["x"]
     axis.fill_between(x, data["p"], color="#bbbbbb", alpha=0.6, label="p, two bumps")
-    for (name, q), color in zip(data["fits"].items(), ("#3b6fb6", "#e08a3c", "#b0478c")):
+    for (name, q), color in zip(data["fits"].items(), ("C0", "C1", "C4")):
         forward, reverse = data["kl"][name]
         label = f"{name}:  KL(p‖q) = {forward:.2f},  KL(q‖p) = {reverse:.2f}"
         axis.plot(x, np.exp(q.log_density(x)), color=color, lw=2, label=label)

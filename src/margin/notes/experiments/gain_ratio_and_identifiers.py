@@ -61,8 +61,8 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     gain, ratio, accuracy = figure.subplots(1, 3)
     for axis, name, label in ((gain, "gain", "information gain (bits)"), (ratio, "ratio", "gain ratio")):
-        axis.plot(CATEGORIES, data[f"random_{name}"], "o-", color="#c8553d", label="random categories")
-        axis.axhline(data[f"true_{name}"], color="#3b6fb6", label="a column that knows")
+        axis.plot(CATEGORIES, data[f"random_{name}"], "o-", color="C3", label="random categories")
+        axis.axhline(data[f"true_{name}"], color="C0", label="a column that knows")
         axis.set_xscale("log", base=2)
         axis.set(xlabel=f"number of categories ({N} rows)", ylabel=label, title=label.split(" (")[0].capitalize())
         axis.set_ylim(0, 1.3 * max(data[f"random_{name}"].max(), data[f"true_{name}"]))
@@ -70,7 +70,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     gain.plot(few, _expected_gain(few), ":", color="#777777", label=r"$(m-1)(K-1)/(2n\,\ln 2)$")
     gain.axhline(data["entropy"], color="#aaaaaa", linestyle="--", label="entropy of the class")
     place = np.arange(2)
-    for shift, name, color in ((-0.18, "id3", "#c8553d"), (0.18, "c45", "#3b6fb6")):
+    for shift, name, color in ((-0.18, "id3", "C3"), (0.18, "c45", "C0")):
         bars = accuracy.bar(place + shift, data[name], 0.34, color=color, label={"id3": "ID3", "c45": "C4.5"}[name])
         accuracy.bar_label(bars, fmt="%.2f", fontsize=9)
     accuracy.set_xticks(place, SETS)

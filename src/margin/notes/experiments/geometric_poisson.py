@@ -47,12 +47,12 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     for (bars, curve), panel in zip(figure.subplots(2, 2), data["panels"]):
         k = np.arange(len(panel["p"]))
-        bars.bar(k - 0.2, panel["p"], width=0.4, label=f"geometric on k ≥ {panel['start']}", color="#3b6fb6")
-        bars.bar(k + 0.2, panel["q"], width=0.4, label=f"Poisson({panel['rate']:g})", color="#e08a3c")
+        bars.bar(k - 0.2, panel["p"], width=0.4, label=f"geometric on k ≥ {panel['start']}", color="C0")
+        bars.bar(k + 0.2, panel["q"], width=0.4, label=f"Poisson({panel['rate']:g})", color="C1")
         bars.set(xlabel="k", ylabel="probability", title=f"KL = {panel['kl']:.4f} nats")
         bars.legend(frameon=False)
         curve.plot(RATES, panel["curve"], color="#444444")
-        curve.plot(panel["rate"], panel["cross_entropy"], "o", color="#e08a3c", label=f"λ = {panel['rate']:g}")
+        curve.plot(panel["rate"], panel["cross_entropy"], "o", color="C1", label=f"λ = {panel['rate']:g}")
         curve.set(xlabel="λ", ylabel="cross-entropy (nats)", title=f"least {panel['cross_entropy']:.4f} at the mean")
         curve.legend(frameon=False)
     figure.suptitle("A Poisson fitted to a geometric distribution")

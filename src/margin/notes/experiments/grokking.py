@@ -83,9 +83,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 5.5)
     left, right = figure.subplots(1, 2, width_ratios=[2, 1])
     for (name, curve), dash in zip(data["curves"].items(), ("-", "--"), strict=True):
-        left.plot(data["steps"] + 1, curve["train"], dash, color="tab:blue", label=f"training, {name}")
-        left.plot(data["steps"] + 1, curve["test"], dash, color="tab:red", label=f"test, {name}")
-        right.plot(data["steps"] + 1, curve["length"], dash, color="tab:purple", label=name)
+        left.plot(data["steps"] + 1, curve["train"], dash, color="C0", label=f"training, {name}")
+        left.plot(data["steps"] + 1, curve["test"], dash, color="C3", label=f"test, {name}")
+        right.plot(data["steps"] + 1, curve["length"], dash, color="C4", label=name)
     left.axhline(data["chance"], color="0.6", ls=":", label="guessing")
     left.set(xscale="log", xlim=(10, None), xlabel="step", ylabel="accuracy", title=f"Addition modulo {MODULUS}")
     left.legend(loc="center right", fontsize=9)

@@ -70,7 +70,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         f = w[0] * u + w[1] * v + b
         axes.contourf(u, v, f, levels=[-1, 1], colors=["0.92"])
         axes.contour(u, v, f, levels=[-1, 0, 1], colors="black", linestyles=["--", "-", "--"], linewidths=1)
-        for label, color in ((1, "tab:blue"), (-1, "tab:orange")):
+        for label, color in ((1, "C0"), (-1, "C1")):
             axes.scatter(*X[y == label].T, color=color, s=16, label=f"class {label:+d}")
         axes.scatter(
             *X[panel["support"]].T, s=70, facecolors="none", edgecolors="black", linewidths=0.8, label="support"
@@ -78,9 +78,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         inside = (panel["slack"] > 1e-4) & (panel["slack"] <= 1)
         wrong = panel["slack"] > 1
         if inside.any():
-            axes.scatter(*X[inside].T, marker="x", color="tab:green", s=24, label=r"$0<\xi\leq1$")
+            axes.scatter(*X[inside].T, marker="x", color="C2", s=24, label=r"$0<\xi\leq1$")
         if wrong.any():
-            axes.scatter(*X[wrong].T, marker="x", color="tab:red", s=36, label=r"$\xi>1$")
+            axes.scatter(*X[wrong].T, marker="x", color="C3", s=36, label=r"$\xi>1$")
         axes.set(title=f"{panel['title']}\nwidth {panel['width']:.2f}, {len(panel['support'])} support vectors")
         axes.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", xlim=(-limit, limit), ylim=(-limit, limit))
         axes.legend(fontsize=7, loc="lower right")

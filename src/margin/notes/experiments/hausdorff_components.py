@@ -49,13 +49,11 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(8, 8)
     axes = figure.subplots()
     X, Y = (np.vstack([curve, curve[:1]]) for curve in (data["X"], data["Y"]))
-    axes.fill(*X.T, color="tab:blue", alpha=0.08)
-    axes.plot(*X.T, color="tab:blue", lw=2, label="X")
-    axes.plot(*Y.T, color="tab:green", lw=2, label="Y")
+    axes.fill(*X.T, color="C0", alpha=0.08)
+    axes.plot(*X.T, color="C0", lw=2, label="X")
+    axes.plot(*Y.T, color="C2", lw=2, label="Y")
     names = (r"$\sup_x\inf_y\|x-y\|$", r"$\sup_y\inf_x\|x-y\|$")
-    for (i, j), length, name, color in zip(
-        data["pairs"], _lengths(data), names, ("tab:purple", "tab:red"), strict=True
-    ):
+    for (i, j), length, name, color in zip(data["pairs"], _lengths(data), names, ("C4", "C3"), strict=True):
         ends = np.array([data["X"][i], data["Y"][j]])
         axes.plot(*ends.T, "o-", color=color, lw=2.5, ms=6, label=f"{name} = {length:.2f}")
     axes.set(aspect="equal", xticks=[], yticks=[])

@@ -51,7 +51,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     x = np.linspace(-2.4, 2.4, 2)
     left.plot(x, (B - W[0] * x) / W[1], color="black", label=r"$w^\top x = 5$")
-    for side, color in ((1, "tab:blue"), (-1, "tab:orange")):
+    for side, color in ((1, "C0"), (-1, "C1")):
         chosen = data["sides"] == side
         left.scatter(*data["points"][chosen].T, color=color, s=18, label=f"side {side:+d}")
         for point, foot in zip(data["points"][chosen], data["feet"][chosen]):
@@ -62,7 +62,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.text(0.32, 0.28, f"{data['origin']:g}")
     left.plot(0, 0, "k+", markersize=9)
     left.set(title="A hyperplane, its normal and its sides", xlim=(-2.4, 2.4), ylim=(-2.4, 2.6))
-    for level, style in zip(LEVELS, ("tab:red", "tab:green")):
+    for level, style in zip(LEVELS, ("C3", "C2")):
         right.plot(x, (level - W[0] * x) / W[1], color=style, label=rf"$w^\top x = {level:+g}$")
     right.plot(*data["across"].T, "k-", linewidth=2)
     right.text(*(data["across"].mean(axis=0) + np.array([0.06, -0.12])), f"{data['gap']:g}", fontsize=12)

@@ -73,13 +73,15 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         node = step["node"]
         where = "all days" if node == 0 else condition(data["tree"], node, names)
         _draw_gains(axis, step, data["names"], where)
-    figure.suptitle("ID3 on fourteen days of tennis: the attribute with the largest gain is asked")
+    figure.suptitle(
+        "ID3 on fourteen days of tennis: the attribute with the largest gain is asked (dashed: all there is to gain)"
+    )
 
 
 def _draw_gains(axis: Axes, step: dict[str, Any], names: list[str], where: str) -> None:
-    colors = ["#3b6fb6" if name == step["split"] else "#b9c4d0" for name in names]
+    colors = ["C0" if name == step["split"] else "#b9c4d0" for name in names]
     axis.barh(range(len(names)), [step["gains"].get(name, 0.0) for name in names], color=colors)
-    axis.axvline(step["entropy"], color="#c8553d", linestyle="--", linewidth=1.2)
+    axis.axvline(step["entropy"], color="C3", linestyle="--", linewidth=1.2)
     plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
     for place, name in enumerate(names):
         gain = step["gains"].get(name)
@@ -87,7 +89,7 @@ def _draw_gains(axis: Axes, step: dict[str, Any], names: list[str], where: str) 
         axis.text(x + 0.015, place, label, va="center", fontsize=8.5, bbox=plate)
     axis.set_yticks(range(len(names)), names)
     axis.set(xlim=(0, 1.15), xlabel="information gain (bits)")
-    axis.set_title(f"{where}: {step['rows']:g} rows, {step['entropy']:.3f} bits (dashed)", fontsize=10)
+    axis.set_title(f"{where}: {step['rows']:g} rows")
     axis.invert_yaxis()
     axis.spines[["top", "right"]].set_visible(False)
     axis.label_outer()

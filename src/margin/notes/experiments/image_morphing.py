@@ -59,6 +59,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for ax, t, frame in zip(figure.subplots(1, len(TIMES)), TIMES, data["frames"]):
         ax.imshow(frame, cmap="gray_r")
         points = (1 - t) * data["points_a"] + t * data["points_b"]
-        ax.plot(points[:, 1], points[:, 0], "o", ms=3, color="tab:red")
+        ax.plot(points[:, 1], points[:, 0], "o", ms=3, color="C3")
         ax.set_title(f"t = {t:.1f}")
         ax.axis("off")

@@ -62,7 +62,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     names = ("sources", "mixtures", "principal components", "independent components")
     axes = figure.subplots(4, 1, sharex=True)
     for ax, name in zip(axes, names):
-        for j, color in enumerate(("tab:blue", "tab:orange", "tab:green")):
+        for j, color in enumerate(("C0", "C1", "C2")):
             ax.plot(data["t"], data[name][:, j] + 4.5 * j, color=color, linewidth=0.9, label=f"signal {j + 1}")
         worst = "" if name == "sources" else f" (worst correlation with its source {_worst_match(data, name):.2f})"
         ax.set_title(name.capitalize() + worst, fontsize=10)

@@ -52,11 +52,11 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for axes, name in zip(panels, ("log", "exp")):
         g = FUNCTIONS[name]
         on_chord = float(WEIGHTS @ g(ENDS))
-        axes.plot(data["y"], data["curves"][name], color="tab:blue", label=f"{name} y")
-        axes.plot(ENDS, g(ENDS), "o-", color="tab:orange", label="chord")
+        axes.plot(data["y"], data["curves"][name], color="C0", label=f"{name} y")
+        axes.plot(ENDS, g(ENDS), "o-", color="C1", label="chord")
         axes.plot([center, center], [on_chord, g(center)], color="black", linewidth=1)
-        axes.plot(center, g(center), "s", color="tab:blue", label="function of the mean")
-        axes.plot(center, on_chord, "s", color="tab:orange", label="mean of the function")
+        axes.plot(center, g(center), "s", color="C0", label="function of the mean")
+        axes.plot(center, on_chord, "s", color="C1", label="mean of the function")
         kind = "concave: curve above chord" if name == "log" else "convex: chord above curve"
         axes.set(xlabel="y", ylabel=f"{name} y", title=kind)
         axes.legend(fontsize="small")

@@ -53,7 +53,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     grid = np.linspace(-1.3, 1.3, 200)
     u, v = np.meshgrid(grid, grid)
     flat.contour(u, v, a * u + b * v + c * (u**2 + v**2) + d, levels=[0], colors="black")
-    for label, name, color in ((0, "outer", "tab:blue"), (1, "inner", "tab:orange")):
+    for label, name, color in ((0, "outer", "C0"), (1, "inner", "C1")):
         flat.scatter(*X[y == label].T, s=14, color=color, label=name)
         space.scatter(*lifted[y == label].T, s=10, color=color, label=name)
     flat.set(title=f"Input: best line {data['accuracy']:.0%}, plane's trace {data['lifted_accuracy']:.0%}")

@@ -70,9 +70,9 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(12, 4.5)
     left, right = figure.subplots(1, 2)
-    left.bar(data["names"], data["weights"], color="tab:blue")
+    left.bar(data["names"], data["weights"], color="C0")
     for k, field in enumerate(data["field"]):
         left.text(k, data["weights"][k], f"sees {field} x {field}", ha="center", va="bottom")
     left.set(title="weights per pair of channels", xlabel="kernels", ylabel="weights")
-    right.bar(data["names"], data["accuracy"], color="tab:green")
+    right.bar(data["names"], data["accuracy"], color="C2")
     right.set(title="accuracy on test digits", xlabel="kernels", ylabel="accuracy", ylim=(0, 1))

@@ -62,7 +62,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left, middle, right = figure.subplots(1, 3)
     left.imshow(data["images"], cmap="gray", aspect="auto")
     left.set(title="images that fit one input", xlabel="pixel", ylabel="image")
-    for name, color in (("L1", "tab:blue"), ("L2", "tab:orange")):
+    for name, color in (("L1", "C0"), ("L2", "C1")):
         curve = data["curves"][name] / data["curves"][name].max()
         middle.plot(data["grid"], curve, color=color, label=f"{name}, smallest at {data['best'][name]:.1f}")
         middle.axvline(data["best"][name], color=color, ls=":")

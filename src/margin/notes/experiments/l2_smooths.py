@@ -1,7 +1,7 @@
 r"""An L2 penalty smooths the function where there are no data
 
 A wide network passes through 15 noisy points and swings between them. The penalty on its weights trades fit for
-smoothness: :math:`\int f''^2` falls as the penalty grows, and the error on new points is lowest in between.
+smoothness: :math:`\int (f'')^2` falls as the penalty grows, and the error on new points is lowest in between.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.plot(data["x"], data["y"], "ko")
     left.set(ylim=(-2.5, 2.5), title="a wide network on 15 points")
     left.legend()
-    right.loglog(PENALTIES, list(data["roughness"].values()), "o-", label=r"$\int f''^2$")
+    right.loglog(PENALTIES, list(data["roughness"].values()), "o-", label=r"$\int (f'')^2$")
     right.loglog(PENALTIES, list(data["errors"].values()), "s-", label="error on new points")
     right.set(xlabel="penalty")
     right.legend()

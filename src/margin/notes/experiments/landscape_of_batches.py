@@ -73,15 +73,15 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for i, (surface, minimum) in enumerate(zip(data["batch"], data["batch_minima"])):
         axis = figure.add_subplot(grid[i // 2, i % 2])
         axis.contour(data["a"], data["b"], np.log(surface), levels=14, cmap="viridis", linewidths=0.9)
-        axis.plot(*minimum, "*", color="crimson", ms=11)
+        axis.plot(*minimum, "*", color="C3", ms=11)
         axis.plot(*data["minimum"], "+", color="black", ms=9)
         axis.set(title=f"batch {i + 1}", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=WINDOW[:2], ylim=WINDOW[2:])
     axis = figure.add_subplot(grid[:, 2])
     axis.contour(data["a"], data["b"], np.log(data["full"]), levels=18, cmap="Greys_r", linewidths=0.9)
-    colors = {"one example": "tab:orange", "mini-batch": "tab:blue", "full batch": "black"}
+    colors = {"one example": "C1", "mini-batch": "C0", "full batch": "black"}
     for name, color in colors.items():
         axis.plot(*data["paths"][name].T, color=color, lw=1.3, label=name)
-    axis.plot(*data["minimum"], "*", color="crimson", ms=13, label="full minimum")
+    axis.plot(*data["minimum"], "*", color="C3", ms=13, label="full minimum")
     axis.set(title="full surface and three paths", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
     axis.legend(loc="lower left")
     axis = figure.add_subplot(grid[:, 3])

@@ -88,8 +88,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.legend(fontsize=8)
     middle.set(title="mean excess loss of stochastic descent", xlabel="update", ylabel=r"$R(\theta_t) - \min R$")
     sweep = data["sweep"]
-    right.loglog(sweep["rates"], np.clip(sweep["losses"], 1e-12, 1e3), "o-", ms=3, color="tab:purple")
-    right.axvline(2 / CURVATURE, color="crimson", ls="--", label="2/L")
+    right.loglog(sweep["rates"], np.clip(sweep["losses"], 1e-12, 1e3), "o-", ms=3, color="C4")
+    right.axvline(2 / CURVATURE, color="C3", ls="--", label="2/L")
     right.set(title="range test: loss after 50 steps, cut at 1000", xlabel="constant rate", ylabel="loss")
     right.legend()
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from margin.core.labels import UNKNOWN
 from margin.core.verdict import Verdict, above, every
 from margin.data import load
 from margin.linear import LogisticRegression
 from margin.meta.semi import PseudoLabel, SelfTrainingClassifier
-from margin.meta.semi.labels import UNKNOWN
 from margin.neural.estimators import MLPClassifier
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     added, correct = data["rounds"].T
     rounds = np.arange(1, len(added) + 1)
-    left.bar(rounds, correct, color="seagreen", label="right")
-    left.bar(rounds, added - correct, bottom=correct, color="crimson", label="wrong, and never taken back")
+    left.bar(rounds, correct, color="C2", label="right")
+    left.bar(rounds, added - correct, bottom=correct, color="C3", label="wrong, and never taken back")
     left.set(title="Self-training adds what it is sure about", xlabel="round", ylabel="rows that get a label")
     left.legend()
     for pair in ([0, 1], [2, 3]):
         right.plot(pair, data["scores"][:, pair].T, color="gray", alpha=0.5, marker="o", markersize=4)
-        right.plot(pair, data["scores"][:, pair].mean(axis=0), color="crimson", marker="o", linewidth=2.5)
+        right.plot(pair, data["scores"][:, pair].mean(axis=0), color="C3", marker="o", linewidth=2.5)
     right.set_xticks(range(4), MODELS, rotation=20)
     right.set(title="Fifty labels alone, and with the other rows", ylabel="accuracy on rows without a label")

@@ -67,7 +67,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     curve.plot(data["inertia"], marker="o", markersize=3, label="inertia $J$")
     curve.set(xlabel="iteration", ylabel="inertia", title="The objective never increases", yscale="log")
     moves = curve.twinx()
-    moves.plot(range(1, last + 1), data["shift"], color="tab:red", linewidth=1, label="largest movement of a site")
+    moves.plot(range(1, last + 1), data["shift"], color="C3", linewidth=1, label="largest movement of a site")
     moves.set_ylabel("movement")
     handles = [*curve.get_lines(), *moves.get_lines()]
     curve.legend(handles=handles, loc="upper right")

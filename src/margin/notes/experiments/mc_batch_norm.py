@@ -64,8 +64,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis = figure.subplots()
     grid, mean, deviation = data["grid"], data["mean"], data["deviation"]
     for width in (1, 2):
-        axis.fill_between(grid, mean - width * deviation, mean + width * deviation, color="tab:blue", alpha=0.18)
-    axis.plot(grid, mean, color="tab:blue", label="mean over batches, and two deviations")
+        axis.fill_between(grid, mean - width * deviation, mean + width * deviation, color="C0", alpha=0.18)
+    axis.plot(grid, mean, color="C0", label="mean over batches, and two deviations")
     axis.plot(grid, np.sin(3 * grid), color="gray", ls=":", label=r"$\sin 3x$")
     axis.plot(data["x"], data["y"], "k.", ms=4, label="training points")
     axis.set(title="Batch normalization as a random network", xlabel="x", ylabel="y", ylim=(-6, 6))

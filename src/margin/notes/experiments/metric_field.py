@@ -15,7 +15,7 @@ from margin.core.verdict import Verdict, below, equal, every, near
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIGMA, RHO = 0.2, 0.01
+SIGMA, RHO = 0.08, 0.001
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
@@ -25,12 +25,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     angle = rng.uniform(0, np.pi, size=150)
     X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.04 * rng.normal(size=(150, 2))
     metric = local_metric(X, SIGMA, RHO)
-    grid = np.stack(np.meshgrid(np.linspace(-1.3, 1.3, 9), np.linspace(-0.3, 1.3, 6)), axis=-1).reshape(-1, 2)
+    grid = np.stack(np.meshgrid(np.linspace(-1.35, 1.35, 19), np.linspace(-0.3, 1.35, 12)), axis=-1).reshape(-1, 2)
     covariance = np.cov(X.T)
     values, vectors = np.linalg.eigh(covariance)
     metric_values, metric_vectors = np.linalg.eigh(np.linalg.inv(covariance))
     arc = np.linspace(np.pi, 0, 25)
-    start = np.column_stack([np.cos(arc), 0.8 * np.sin(arc)])
+    start = np.column_stack([np.cos(arc), 0.95 * np.sin(arc)])
     curve = geodesic_curve([-1.0, 0.0], [1.0, 0.0], metric, n_pieces=24, start=start)
     line = np.linspace([-1.0, 0.0], [1.0, 0.0], 25)
     return {
@@ -60,18 +60,21 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     from matplotlib.patches import Ellipse
 
+    figure.set_size_inches(12, 4.6)
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     X = data["X"]
     values, vectors = np.linalg.eigh(np.cov(X.T))
     for ax in (left, right):
-        ax.plot(*X.T, ".", ms=3, alpha=0.5)
-        ax.set_aspect("equal")
-    left.add_patch(
-        Ellipse(X.mean(axis=0), *(4 * np.sqrt(values)), angle=np.degrees(np.arctan2(*vectors[::-1, 0])), fill=False)
-    )
-    left.set_title("covariance of all data")
+        ax.plot(*X.T, ".", ms=4, color="C7", alpha=0.6)
+        ax.set(aspect="equal", xlabel="$x_1$", xlim=(-1.5, 1.5), ylim=(-0.5, 1.5))
+    angle = np.degrees(np.arctan2(*vectors[::-1, 0]))
+    left.add_patch(Ellipse(X.mean(axis=0), *(4 * np.sqrt(values)), angle=angle, fill=False, lw=1.6, color="C0"))
+    left.set(ylabel="$x_2$", title="one covariance for all data: two deviations")
     for point, spread in zip(data["grid"], data["spread"]):
-        right.add_patch(Ellipse(point, *(0.15 * np.sqrt(spread)), fill=False, color="C1"))
-    right.plot(*data["curve"].T, "k-", label="geodesic")
-    right.set_title("inverse metric on a grid")
-    right.legend()
+        right.add_patch(Ellipse(point, *(0.3 * np.sqrt(spread)), fill=False, color="C1"))
+    along, across = data["lengths"]
+    right.plot(*data["curve"].T, color="C0", lw=2.2)
+    right.plot([-1, 1], [0, 0], color="C3", lw=1.6, ls="--")
+    right.text(0, 1.22, f"geodesic, length {along:.3g}", color="C0", ha="center", va="center")
+    right.text(0, -0.14, f"straight line, length {across:.3g}", color="C3", ha="center", va="center")
+    right.set_title("inverse metric at every place: steps of equal length")

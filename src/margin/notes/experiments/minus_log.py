@@ -46,7 +46,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis.plot(data["p"], data["cost"], lw=2.5, label=r"cross-entropy $-\log p$")
     axis.plot(data["p"], data["squared"], lw=2, ls="--", label=r"squared error $(1 - p)^2$")
     for p in (0.01, 0.1, 0.5, 0.9):
-        axis.plot(p, -np.log(p), "o", color="tab:blue")
+        axis.plot(p, -np.log(p), "o", color="C0")
         axis.annotate(f"p = {p:g}: {-np.log(p):.2f}", (p, -np.log(p)), textcoords="offset points", xytext=(8, 4))
     axis.set(xlabel="predicted probability p of the true class", ylabel="loss", xlim=(0, 1.02), ylim=(0, 6))
     axis.set(title="A confident mistake costs without bound")

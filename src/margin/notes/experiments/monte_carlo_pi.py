@@ -48,8 +48,8 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     inside = data["inside"]
-    left.plot(*data["points"][inside].T, ".", color="tab:blue", markersize=3, label="inside")
-    left.plot(*data["points"][~inside].T, ".", color="tab:orange", markersize=3, label="outside")
+    left.plot(*data["points"][inside].T, ".", color="C0", markersize=3, label="inside")
+    left.plot(*data["points"][~inside].T, ".", color="C1", markersize=3, label="outside")
     angle = np.linspace(0, np.pi / 2, 200)
     left.plot(np.cos(angle), np.sin(angle), color="black")
     estimate = 4 * inside.mean()

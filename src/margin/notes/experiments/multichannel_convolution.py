@@ -58,7 +58,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         axes[c, 0].add_patch(_frame(j, i, 2))
         _numbers(axes[c, 1], data["filters"][0, c], f"kernel 1, channel {c + 1}")
         _numbers(axes[c, 2], data["filters"][1, c], f"kernel 2, channel {c + 1}")
-        _numbers(axes[c, 3], data["output"][c], f"output channel {c + 1}: the sum over both")
+        _numbers(axes[c, 3], data["output"][c], f"sum over both, channel {c + 1}")
         axes[c, 3].add_patch(_frame(j, i, 1))
 
 
@@ -72,4 +72,4 @@ def _numbers(ax: Any, array: np.ndarray, title: str) -> None:
 def _frame(column: int, row: int, size: int) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((column - 0.5, row - 0.5), size, size, fill=False, color="tab:red", lw=2.5)
+    return Rectangle((column - 0.5, row - 0.5), size, size, fill=False, color="C3", lw=2.5)

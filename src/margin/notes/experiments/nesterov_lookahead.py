@@ -82,11 +82,11 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for axis, (name, v) in zip(axes, data["vectors"].items()):
         axis.contour(a, b, z, levels=16, cmap="Greys", linewidths=0.7)
         axis.plot(*data["paths"][name].T, ".-", color="silver", lw=1)
-        _arrow(axis, data["x"], v["jump"], "tab:blue", r"jump $-\gamma v$")
-        _arrow(axis, v["point"], v["correction"], "tab:red", r"correction $-\eta\nabla f$")
+        _arrow(axis, data["x"], v["jump"], "C0", r"jump $-\gamma v$")
+        _arrow(axis, v["point"], v["correction"], "C3", r"correction $-\eta\nabla f$")
         if name == "Momentum":
             _arrow(axis, data["x"] + v["jump"], v["correction"], "mistyrose", "correction, moved")
-        _arrow(axis, data["x"], v["step"], "tab:green", "actual step")
+        _arrow(axis, data["x"], v["step"], "C2", "actual step")
         axis.plot(*data["x"], "ko", ms=5)
         axis.set(title=f"{name}: gradient at the red arrow's foot", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
         axis.set(xlim=(-3.2, 0.9), ylim=(-2.3, 1.8))

@@ -112,7 +112,7 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     shown = data["grid"] <= 2320
-    series = (("women", "tab:red", LATER_WOMEN), ("men", "tab:blue", LATER_MEN))
+    series = (("women", "C3", LATER_WOMEN), ("men", "C0", LATER_MEN))
     for name, color, later in series:
         part, grid = data[name], data["grid"][shown]
         line, half = part["line"][shown], part["half"][shown]

@@ -61,7 +61,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    titles = {"rows": "data", "pca": "restored by PCA", "autoencoder": "restored by an autoencoder"}
+    titles = {"rows": "data", "pca": "by PCA", "autoencoder": "by an autoencoder"}
     for row, p in enumerate((2, 3)):
         for column, (name, title) in enumerate(titles.items()):
             options: dict[str, Any] = {"projection": "3d"} if p == 3 else {}

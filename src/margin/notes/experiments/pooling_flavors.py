@@ -67,9 +67,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes[2, 3].imshow(data["global"][:, None], cmap="gray", vmin=0, vmax=9)
     axes[2, 3].set_title("global average pooling")
     for (r, c), value in np.ndenumerate(data["grid"]):
-        axes[0, 0].text(c, r, f"{value:g}", color="tab:red", ha="center", va="center")
+        axes[0, 0].text(c, r, f"{value:g}", color="C3", ha="center", va="center")
     for name, ax in zip(data["pooled"], axes[0, 1:]):
         for (r, c), value in np.ndenumerate(data["pooled"][name]):
-            ax.text(c, r, f"{value:g}", color="tab:red", ha="center", va="center")
+            ax.text(c, r, f"{value:g}", color="C3", ha="center", va="center")
     for ax in axes.flat:
         ax.axis("off")

@@ -69,7 +69,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         offsets = np.stack([u, v], axis=-1) - TARGET
         loss = 0.5 * np.einsum("...i,ij,...j->...", offsets, part["curvature"], offsets)
         bottom.contour(u, v, loss, levels=14, cmap="Greys", linewidths=0.7)
-        bottom.plot(*part["path"].T, "o-", color="tab:red", ms=3, lw=1.2)
+        bottom.plot(*part["path"].T, "o-", color="C3", ms=3, lw=1.2)
         bottom.plot(*TARGET, "k*", ms=12)
         bottom.set(
             title=f"descent, one example a step: paths {part['length']:.1f} times the distance",

@@ -51,7 +51,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for axes in (left, right):
         axes.plot(data["x"], data["y"], ".", ms=4, color="0.6", label="data")
         axes.set_xlabel("x")
-    left.plot(data["grid"], data["curve"], color="tab:red", lw=2, label="prediction")
+    left.plot(data["grid"], data["curve"], color="C3", lw=2, label="prediction")
     left.set(title="deterministic: a curve", ylabel="y")
     mean, std = data["mean"], data["std"]
     right.fill_between(data["grid"], mean - 2 * std, mean + 2 * std, alpha=0.25, label=r"$\mu \pm 2\sigma$")

@@ -20,7 +20,7 @@ from margin.metrics import pair_count, roc_auc, roc_curve
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-POSITIVE, NEGATIVE = "tab:orange", "tab:blue"
+POSITIVE, NEGATIVE = "C1", "C0"
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:

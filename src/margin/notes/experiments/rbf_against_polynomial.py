@@ -57,7 +57,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for axes, panel in zip(figure.subplots(1, 3), data["panels"]):
         axes.contourf(data["u"], data["w"], panel["surface"] > 0, levels=1, cmap="RdYlBu_r", alpha=0.35)
         axes.contour(data["u"], data["w"], panel["surface"], levels=[0], colors="black", linewidths=1)
-        for label, color in ((0, "tab:blue"), (1, "tab:red")):
+        for label, color in ((0, "C0"), (1, "C3")):
             axes.scatter(*X[y == label].T, s=8, color=color, label=f"arm {label}")
         axes.set(title=f"{panel['name']}\n{panel['accuracy']:.1%} on fresh points", xlabel="$x_1$", ylabel="$x_2$")
         axes.set(aspect="equal")

@@ -1,8 +1,9 @@
 """R-CNN needs a pass of its network for every proposal, Fast R-CNN one for the image
 
-Images that go through the network and operations of its convolutions are counted, and the time per image is measured
-for growing numbers of proposals. What is counted is compared, what the clock says is drawn: how much of the time of
-Fast R-CNN goes to finding the proposals.
+Images that go through the network, operations of its convolutions and all operations of both networks are counted for
+growing numbers of proposals. What is counted is compared: which of the two needs more, how much each further proposal
+costs, and that it is the passes that cost it. What the clock says is drawn: how much of the time of Fast R-CNN goes to
+finding the proposals.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.core.verdict import Verdict, equal, every
+from margin.core.verdict import Verdict, above, below, equal, every
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,6 +49,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     clock = Clock(time.perf_counter() - began)
     passes: dict[str, list[int]] = {name: [] for name in NAMES}
     work: dict[str, list[int]] = {name: [] for name in NAMES}
+    total: dict[str, list[int]] = {name: [] for name in NAMES}
     for name in NAMES:
         net: Any = build(partial(detector_network, name, 1, 3, 4, 10.0, 5), seed=seed).eval()
         passed: list[int] = []
@@ -65,19 +67,26 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             with torch.no_grad(), FlopCounterMode(display=False) as counter:
                 net.detect(image, proposals)
             work[name].append(counter.get_flop_counts()["Global"][torch.ops.aten.convolution])
-    return {"counts": list(PROPOSALS), "passes": passes, "work": work, "clock": clock}
+            total[name].append(counter.get_total_flops())
+    return {"counts": list(PROPOSALS), "passes": passes, "work": work, "total": total, "clock": clock}
 
 
 def check(data: dict[str, Any]) -> Verdict:
     slow, quick = (data["work"][name] for name in NAMES)
+    all_slow, all_quick = (data["total"][name] for name in NAMES)
     counts = data["counts"]
+    each = [(total[-1] - total[0]) / (counts[-1] - counts[0]) for total in (all_slow, all_quick)]
     return every(
         one_for_each_proposal=equal(data["passes"]["r-cnn"], counts),
         one_for_the_image=equal(data["passes"]["fast-r-cnn"], [1] * len(counts)),
         work_grows_with_the_proposals=equal([w * counts[0] for w in slow], [slow[0] * n for n in counts]),
         work_stays=equal(quick, quick[:1] * len(counts)),
         # The image is as large as nine of the squares to which R-CNN brings its regions.
-        slower=equal(9 * slow[-1], counts[-1] * quick[-1]),
+        larger=equal(9 * slow[-1], counts[-1] * quick[-1]),
+        slower_in_all=above(all_slow[-1] / all_quick[-1], 8.0),
+        slower_for_each_further_proposal=above(each[0] / each[1], 8.0),
+        because_of_the_passes=above(slow[-1] / all_slow[-1], 0.85),
+        passes_are_little_of_the_other=below(quick[-1] / all_quick[-1], 0.1),
     )
 
 

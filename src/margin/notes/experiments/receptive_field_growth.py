@@ -69,6 +69,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for ax, (name, field) in zip(figure.subplots(1, len(data)), data.items()):
         for depth, units in enumerate(field["reached"]):
             x = (np.arange(len(units)) + 0.5) / len(units) * LENGTH
-            ax.scatter(x, np.full(len(units), depth), s=35, color=np.where(units, "tab:red", "lightgray"))
+            ax.scatter(x, np.full(len(units), depth), s=35, color=np.where(units, "C3", "lightgray"))
         ax.set(title=f"{name}: sees {field['sizes'][-1]} inputs", xlabel="position", ylabel="layer")
         ax.set_yticks(range(len(field["reached"])))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, every
+from margin.notes.diagrams import MUTED, add_box, blank
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SIDE = 24
@@ -60,22 +62,35 @@ def check(data: dict[str, Any]) -> Verdict:
     )
 
 
+#: Task: the question, and how well its model answers it on pictures it has not seen.
+TASKS = {
+    "classification": ("what is it?", "accuracy", "accuracy"),
+    "localization": ("where is it?", "iou", "overlap with the true box"),
+    "detection": ("what is where?", "precision", "average precision"),
+}
+
+
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    grid = figure.add_gridspec(2, 3)
-    tree = figure.add_subplot(grid[0, :])
-    tree.axis("off")
-    tree.text(0.5, 0.9, "object recognition", ha="center")
-    for x, name in zip((1 / 6, 1 / 2, 5 / 6), ("classification", "localization", "detection")):
-        tree.plot([0.5, x], [0.8, 0.3], "k-", lw=1)
-        tree.text(x, 0.15, name, ha="center")
-    tree.set(xlim=(0, 1), ylim=(0, 1))
+    grid = figure.add_gridspec(2, 3, height_ratios=(1, 2))
+    tree = blank(figure.add_subplot(grid[0, :]), width=(0, 3), height=(-0.6, 1.3))
+    add_box(tree, 1.5, 1.0, "object recognition", width=0.7, height=0.34, color="C7")
     axes = [figure.add_subplot(grid[1, k]) for k in range(3)]
-    for ax in axes:
+    for k, (ax, (task, (question, score, unit))) in enumerate(zip(axes, TASKS.items())):
+        tree.plot([1.5, 1.5, k + 0.5, k + 0.5], [0.83, 0.5, 0.5, 0.17], color=MUTED, lw=1)
+        add_box(tree, k + 0.5, 0.0, task, width=0.7, height=0.34, color=f"C{k}")
+        tree.text(k + 0.5, -0.38, question, ha="center", va="center", fontsize=9, color=MUTED)
         ax.imshow(data["image"], cmap="gray")
-        ax.set(xticks=[], yticks=[])
-    axes[0].set_title(data["label"])
-    for ax, boxes in ((axes[1], [data["box"]]), (axes[2], data["boxes"])):
-        for left, top, right, bottom in np.asarray(boxes) - 0.5:
-            ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], "-", color="C3")
-    axes[1].set_title("one box")
-    axes[2].set_title(", ".join(data["names"][: len(data["boxes"])]) or "nothing")
+        ax.set(
+            xticks=[], yticks=[], xlim=(-0.5, SIDE - 0.5), ylim=(SIDE - 0.5, -0.5), xlabel=f"{unit} {data[score]:.2f}"
+        )
+    axes[0].set_title(f"a {data['label']}", loc="center")
+    axes[1].set_title("a box", loc="center")
+    axes[2].set_title("boxes with names", loc="center")
+    _draw_boxes(axes[1], [data["box"]], [""], "C1")
+    _draw_boxes(axes[2], data["boxes"], data["names"], "C2")
+
+
+def _draw_boxes(ax: Axes, boxes: Any, names: list[str], color: str) -> None:
+    for (left, top, right, bottom), name in zip(np.asarray(boxes) - 0.5, names):
+        ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], "-", color=color, lw=2.5)
+        ax.text(left, top - 0.6, name, color=color, va="bottom", fontsize=11, fontweight="bold")

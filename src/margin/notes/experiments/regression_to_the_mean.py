@@ -43,7 +43,14 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "their_sons": son[father > father.mean() + THRESHOLD * father.std()].mean() - son.mean(),
         "centered_slope": regression_slope(wide, steep),
         "centered_rho": correlation(wide, steep),
+        "bent": _conditional_mean(rng.normal(size=n), rng),
     }
+
+
+def _conditional_mean(x: np.ndarray, rng: np.random.Generator) -> float:
+    """The mean of Y = X + e where X is near 2, for noise e of mean 0 that depends on X: e = X^2 - 1 + Z."""
+    y = x + x**2 - 1 + rng.normal(size=x.size)
+    return float(y[np.abs(x - THRESHOLD) < 0.2].mean())
 
 
 def check(data: dict[str, Any]) -> Verdict:
@@ -59,6 +66,7 @@ def check(data: dict[str, Any]) -> Verdict:
         centering_is_enough=near(data["centered_slope"], data["centered_rho"], tolerance=0.05),
         deviations_shrink_at_minus_one=below(abs(data["kept"][0]), 0.99),
         tall_fathers_have_short_sons=below(data["their_sons"], 0.0),
+        noise_of_mean_zero_is_enough=near(data["bent"], THRESHOLD, tolerance=0.5),  # E[Y | X = 2] is 5
     )
 
 

@@ -56,8 +56,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes = figure.subplots(2, 3, sharex=True, sharey=True).ravel()
     for axis, k in zip(axes, UNITS):
         axis.plot(data["x"], data["y"], color="silver", lw=3, label="target")
-        axis.plot(data["x"], data["fits"][k], color="tab:blue", lw=1.6, label="network")
+        axis.plot(data["x"], data["fits"][k], color="C0", lw=1.6, label="network")
         inside = data["joints"][k][np.abs(data["joints"][k]) < 2]
-        axis.plot(inside, np.interp(inside, data["x"], data["fits"][k]), "o", color="tab:red", ms=4, label="joints")
+        axis.plot(inside, np.interp(inside, data["x"], data["fits"][k]), "o", color="C3", ms=4, label="joints")
         axis.set(title=f"{k} units, {len(inside)} joints inside, mean squared error {data['errors'][k]:.4f}")
     axes[0].legend()

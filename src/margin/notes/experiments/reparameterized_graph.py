@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, equal, every, near
+from margin.notes.diagrams import draw_tape
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,22 +58,13 @@ def check(data: dict[str, Any]) -> Verdict:
     )
 
 
+TITLES = {
+    "before": "Drawn from q: no derivative (red) passes the random node (orange)",
+    "after": "Reparameterized: the randomness stands beside the path, and derivatives reach both parameters",
+}
+
+
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    for axis, name in zip(figure.subplots(2, 1), ("before", "after")):
-        depth: dict[int, int] = {}
-        rows: dict[int, int] = {}
-        position = {}
-        for index, _, parents, _, _ in data[name]:
-            depth[index] = max((depth[parent] + 1 for parent in parents), default=0)
-            position[index] = (depth[index], -rows.get(depth[index], 0))
-            rows[depth[index]] = rows.get(depth[index], 0) + 1
-        for index, label, parents, _, adjoint in data[name]:
-            for parent in parents:
-                flows = {"arrowstyle": "->", "color": "C3" if float(adjoint) else "gray", "shrinkA": 16, "shrinkB": 16}
-                axis.annotate("", position[index], position[parent], arrowprops=flows)
-            color = "C1" if label == STOCHASTIC[name] else "white"
-            axis.plot(*position[index], "o", ms=36, color=color, mec="black")
-            axis.annotate(f"{label}\n{float(adjoint):.2f}", position[index], ha="center", va="center", fontsize=7)
-        axis.set_title(f"{name}: the random node is orange, derivatives of the loss are below the names")
-        axis.margins(0.1, 0.3)
-        axis.set_axis_off()
+    for axis, (name, title) in zip(figure.subplots(2, 1, height_ratios=(2, 3)), TITLES.items()):
+        draw_tape(axis, data[name], fill={STOCHASTIC[name]: "C1"})
+        axis.set_title(title)

@@ -79,9 +79,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.set(title=r"steps to leave the saddle of $x^2 - y^2$", xlabel=r"$1/\delta$", ylabel="steps")
     left.legend()
     stochastic = data["paths"]["one example"]
-    right.plot(stochastic[:, :60], color="tab:orange", lw=0.6, alpha=0.5)
+    right.plot(stochastic[:, :60], color="C1", lw=0.6, alpha=0.5)
     right.plot(data["paths"]["full batch"][:, 0], color="black", lw=2, label="full batch")
-    right.plot([], [], color="tab:orange", label="one example at a time (60 runs)")
+    right.plot([], [], color="C1", label="one example at a time (60 runs)")
     share = float(np.mean(stochastic[-1] < 0))
     right.axhline(0.08, color="gray", ls=":", lw=1)
     right.set(title=f"two wells: {share:.0%} of noisy runs cross to the deeper one", xlabel="update", ylabel="x")

@@ -35,9 +35,14 @@ def check(data: dict[str, Any]) -> Verdict:
     P, classes = data["probabilities"], data["classes"]
     fractions = np.bincount(classes, minlength=3) / len(classes)
     inequalities = [(P[classes == k, k : k + 1] >= P[classes == k]).all() for k in range(3)]
+    # In the picture, a triangle of equal sides, the most probable class is that of the nearest corner.
+    nearest = np.linalg.norm(data["points"][:, None] - CORNERS, axis=2).argmin(axis=1)
+    near_the_middle = np.linalg.norm(data["points"] - CORNERS.mean(axis=0), axis=1) < 0.15
     return every(
         softmax_finds_them=near(P, data["drawn"], tolerance=1e-12),
         cut_by_inequalities=equal([bool(right) for right in inequalities], [True] * 3),
+        nearest_corners=equal(nearest, classes),
+        meet_in_the_middle=equal(np.unique(classes[near_the_middle]).tolist(), [0, 1, 2]),
         a_third_each=near(fractions, np.full(3, 1 / 3), tolerance=0.04),
     )
 

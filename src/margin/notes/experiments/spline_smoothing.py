@@ -55,6 +55,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for axes, name in zip(figure.subplots(1, 3, sharey=True), FACTORS):
         axes.plot(data["x"], data["y"], ".", ms=3, color="0.65")
         axes.plot(data["grid"], np.sin(data["grid"]), "k--", lw=1, label="truth")
-        axes.plot(data["grid"], data["curves"][name], color="tab:blue", lw=2, label="spline")
+        axes.plot(data["grid"], data["curves"][name], color="C0", lw=2, label="spline")
         axes.set(title=f"{name}: {data['df'][name]:.1f} degrees of freedom", xlabel="x")
         axes.legend(fontsize=8)

@@ -48,7 +48,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     n_labels = [0, 1, 5, 20] if fast else [0, 1, 2, 5, 10, 20, 50]
     curves = transfer_curve(
-        *displaced_digits(seed), n_labels,
+        *displaced_digits(seed), n_labels, freeze=("linears.0",),
         epochs=(10, 30) if fast else (30, 60), repeats=6 if fast else 30, random_state=seed,
     )  # fmt: skip
     return {"n_labels": n_labels, **curves}

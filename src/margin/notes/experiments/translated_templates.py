@@ -96,7 +96,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 4.5)
     left, right = figure.subplots(1, 2)
     for k, signal in enumerate(data["example"]):
-        left.plot(signal + 2.2 * k, color="tab:gray")
+        left.plot(signal + 2.2 * k, color="C7")
     left.set(title="one signal of each class", xlabel="position", yticks=[])
     for kind, losses in data["loss"].items():
         text = f"{kind}, {data['parameters'][kind]:,} parameters: test {data['test'][kind]:.2f}"

@@ -58,10 +58,23 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    axes = figure.subplots()
-    axes.plot(data["grid"], np.sin(2 * data["grid"]), color="0.7", lw=1, ls="--", label="truth")
-    axes.plot(data["grid"], data["wiggly"], color="tab:red", label=f"polynomial of degree {POINTS - 1}")
-    axes.plot(data["grid"], data["smooth"], color="tab:blue", lw=2, label="natural cubic spline (least roughness)")
-    axes.plot(data["x"], data["y"], "ko", ms=5, label="data")
-    axes.set(xlabel="x", ylabel="y", title="Both have zero training error", ylim=(-2.2, 2.2))
-    axes.legend(fontsize=8)
+    """The functions, and their second derivatives, whose squares the roughness adds up."""
+    functions, bends = figure.subplots(1, 2)
+    grid = data["grid"]
+    names = {"wiggly": (f"polynomial of degree {POINTS - 1}", "C3", 1.4), "smooth": ("natural cubic spline", "C0", 2.2)}
+    functions.plot(grid, np.sin(2 * grid), color="C7", lw=1, ls="--", label="truth")
+    for name, (label, color, width) in names.items():
+        functions.plot(grid, data[name], color=color, lw=width, label=label)
+        second = np.gradient(np.gradient(data[name], grid), grid)[2:-2]  # one-sided differences at the ends
+        said = f"{label}: squares sum to {data[f'roughness_{name}']:.3g}"
+        bends.plot(grid[2:-2], second, color=color, lw=width, label=said)
+    functions.plot(data["x"], data["y"], "o", ms=6, color="black", label="data")
+    heights = np.concatenate([data["y"], data["wiggly"]])
+    functions.set(
+        xlabel="x", ylabel="y", title="Both pass through every point", ylim=(heights.min() - 0.2, heights.max() + 0.2)
+    )
+    functions.legend(loc="best")
+    bends.set_yscale("symlog", linthresh=10)
+    bends.axhline(0, color="C7", lw=0.8)
+    bends.set(xlabel="x", ylabel="second derivative", title="One bends far more")
+    bends.legend(loc="lower center")

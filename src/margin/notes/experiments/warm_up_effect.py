@@ -104,7 +104,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     middle.axhline(data["second"], color="gray", ls=":", label="true value")
     middle.set(title="Adam: bias correction", xlabel="step t", ylabel=r"mean of $v_t$")
     middle.legend(fontsize=8)
-    right.plot(t, data["scatter"], color="tab:red")
+    right.plot(t, data["scatter"], color="C3")
     right.set(
         title="Adam: scatter of the step over runs", xlabel="step t", ylabel="standard deviation / rate", ylim=(0, None)
     )

@@ -47,14 +47,14 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     densities, curves = figure.subplots(1, 2)
     densities.axhline(1, color="#444444", label="uniform")
-    densities.plot(data["x"], data["slow"], color="#e08a3c", label="k = 1")
-    densities.plot(data["x"], data["fast"], color="#3b6fb6", lw=1, label="k = 10")
+    densities.plot(data["x"], data["slow"], color="C1", label="k = 1")
+    densities.plot(data["x"], data["fast"], color="C0", lw=1, label="k = 10")
     densities.set(xlabel="x", ylabel="density", ylim=(0, 2.6), title="1 + sin(2πkx)")
     densities.legend(frameon=False, ncols=3)
     for name, color, label in (
-        ("L1", "#4f9d69", "L1 distance"),
-        ("KL", "#b0478c", "KL (amplitude 0.9)"),
-        ("W1", "#3b6fb6", "$W_1$"),
+        ("L1", "C2", "L1 distance"),
+        ("KL", "C4", "KL (amplitude 0.9)"),
+        ("W1", "C0", "$W_1$"),
     ):
         curves.loglog(data["waves"], data[name], "o-", color=color, label=label)
     curves.loglog(data["waves"], 1 / (2 * np.pi * data["waves"]), ":", color="#444444", label="1 / (2πk)")

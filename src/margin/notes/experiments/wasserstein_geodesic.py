@@ -57,7 +57,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     rows = figure.subplots(2, len(TIMES), sharex=True, sharey=True)
-    for row, path, color in zip(rows, ("geodesic", "mixture"), ("#3b6fb6", "#e08a3c")):
+    for row, path, color in zip(rows, ("geodesic", "mixture"), ("C0", "C1")):
         for axis, density, t in zip(row, data[path], TIMES):
             axis.fill_between(data["grid"], density, color=color, alpha=0.8)
             axis.set(title=f"t = {t:g}" if path == "geodesic" else "", xlabel="x", ylabel=f"{path} density")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -46,7 +47,19 @@ def an_autoencoder_restores_rows_and_is_no_distribution(seed: int) -> Verdict:
         loss_falls=below(losses[-1], 0.7 * losses[0]),
         better_than_the_mean=below(-bent.score(X), 0.5 * float(X.var(axis=0).sum())),
     )
-    return corrected(truth, printed=equal(hasattr(bent, "sample") or hasattr(bent, "score_samples"), True))
+    # Were exp(-error) a density, up to a factor, its mass would be used up at some distance from the rows.
+    plain = trained(X, 2, seed)
+    growth = _mass_of_errors(plain, X, 40.0) / _mass_of_errors(plain, X, 20.0)
+    return corrected(truth, printed=near(growth, 1.0, tolerance=0.5))
+
+
+def _mass_of_errors(model: Any, X: np.ndarray, radius: float) -> float:
+    """The integral of exp(-squared error) over a square of the plane that the rows lie in."""
+    axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:2]
+    side = np.linspace(-radius, radius, 41)
+    points = X.mean(axis=0) + np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2) @ axes
+    errors = np.square(points - model.reconstruct(points)).sum(axis=1)
+    return float(np.exp(-errors).mean() * (2 * radius) ** 2)
 
 
 @claim("latent-space")
@@ -163,9 +176,12 @@ def pca_is_uncorrelated_and_an_oversized_autoencoder_overfits(seed: int) -> Verd
         errors = [float(np.square(rows - restore(rows)).sum(axis=1).mean()) for rows in (test, train)]
         return errors[0] / errors[1]
 
-    return every(
+    turn = np.array([[math.cos(0.5), math.sin(0.5)], [-math.sin(0.5), math.cos(0.5)]])
+    turned = np.corrcoef((pca.transform(train) @ turn).T)[0, 1]  # other directions of the same plane, as orthogonal
+    truth = every(
         pca_scores_are_uncorrelated=below(abs(float(covariance[0, 1])), 1e-10),
         codes_are_not=above(abs(float(codes[0, 1])), 1e-6),  # any number may come out, but not a zero by rounding
         linear_reaches_pca=near(-linear.score(train) / pca_error(train, 2), 1.0, tolerance=1e-3),
         oversized_overfits=above(gap(large.reconstruct), 1.3 * gap(lambda X: pca.inverse_transform(pca.transform(X)))),
     )
+    return corrected(truth, orthogonal_is_uncorrelated=near(float(turned), 0.0, tolerance=0.02))

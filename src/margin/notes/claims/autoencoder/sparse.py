@@ -77,16 +77,13 @@ def a_penalty_empties_the_code_before_it_costs_much(seed: int) -> Verdict:
         for weight in (0.0, 0.5)
     }
     largest = fitted(seed, n_components=80, n_active=8)
-    truth = every(
+    return every(
         emptier=equal(zeros[0] < zeros[1] < zeros[2], True),
         error_rises_slowly=below(errors[1], 1.5 * errors[0] + 0.5),
         better_than_the_mean=below(errors[1], 0.7 * float(train.var(axis=0).sum())),
         divergence_quiets_too=below(activity[0.5], 0.7 * activity[0.0]),
         top_k=near(float(np.mean(largest.encode(test) != 0)), 0.1, tolerance=1e-6),
     )
-    # The printed objective opens one bracket more than it closes, so it is no formula.
-    printed = "L(x, g(f(x)) + Omega(h)"
-    return corrected(truth, printed=equal(printed.count("("), printed.count(")")))
 
 
 @claim("sparse-autoencoder-l1")

@@ -140,8 +140,24 @@ def one_pass_and_two_losses(seed: int) -> Verdict:
         loss_falls=below(model.loss_curve_[-1], 0.7 * model.loss_curve_[0]),
         precision=above(precision(seed, "fast-r-cnn"), 0.7),
     )
-    # If regions were found in the map, none would come from outside.
-    return corrected(truth, printed=equal(proposed, 0))
+    used, found = proposals_of_image_and_map(seed)
+    return corrected(
+        every(parts=truth, many=equal(len(used), proposed)), printed=equal(np.array_equal(used, found), True)
+    )
+
+
+def proposals_of_image_and_map(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The boxes that Fast R-CNN pools, and those that the same search finds in its map, in pixels of the image."""
+    import torch
+
+    from margin.vision.detection.selective_search import selective_search
+
+    model, image = fitted(seed, "fast-r-cnn"), scenes(seed)[1].images[:1, None]
+    body: Any = model._ready_module().body
+    with torch.no_grad():
+        features = body.backbone(torch.from_numpy(image).float())[0].mean(dim=0).double().numpy()
+    stride = image.shape[-1] / features.shape[-1]
+    return np.asarray(model._proposals(image)[0]), stride * selective_search(features)
 
 
 @claim("region-proposal-network")

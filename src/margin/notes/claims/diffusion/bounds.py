@@ -221,11 +221,27 @@ def every_step_has_a_divergence_that_vanishes_for_the_posterior(seed: int) -> Ve
     states = walk(schedule, x, seeded(seed))
     known = consistency_terms(schedule, states, lambda x_t, t: posterior(schedule, x_t, x, t))
     other = consistency_terms(schedule, states, kernel(schedule, 0.8))
-    return every(
+    truth = every(
         one_per_step=equal(tuple(known.shape), (3, 40)),
         zero_for_the_posterior=near(known.numpy(), np.zeros((3, 40)), tolerance=1e-12),
         positive_for_another=above(float(other.min()), 0.0),
+        two_variable_optimum=near(_two_variable_slope(0.8, seed), 0.8**3, tolerance=0.02),
     )
+    # For data of variance 1 the reverse step multiplies by a, whatever the step.
+    return corrected(truth, printed=near(_two_variable_slope(0.8, seed), 0.8, tolerance=0.02))
+
+
+def _two_variable_slope(a: float, seed: int) -> float:
+    """Slope of the normal p(x_t | x_{t+1}) nearest to q(x_t | x_{t-1}) on average, for rows of variance 1.
+
+    The divergence of normals of one width is the squared distance of their means, a x_{t-1} and slope times x_{t+1},
+    so the best slope is that of a regression.
+    """
+    rng = np.random.default_rng(seed)
+    before = rng.normal(size=100_000)
+    step = lambda x: a * x + math.sqrt(1 - a**2) * rng.normal(size=x.size)  # noqa: E731
+    after = step(step(before))
+    return float(np.mean(a * before * after) / np.mean(after**2))
 
 
 @claim("diffusion-expected-timestep-loss")

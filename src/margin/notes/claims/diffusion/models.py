@@ -9,6 +9,7 @@ import numpy as np
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.metrics.samples import frechet_distance, mmd_squared
+from margin.notes import atlas
 from margin.notes.claims import claim
 
 MOON_GAMMA = 1 / (2 * 0.3**2)  # of the kernel that compares two moons: as wide as a moon is thick
@@ -203,35 +204,41 @@ def agreement_rises_and_diversity_falls_with_the_scale(seed: int) -> Verdict:
     from margin.generative import DiffusionModel
     from margin.generative.diffusion.guidance import guided
 
+    low, high = atlas.row("classifier-free-guidance").values["scales"]  # those that are usual, for text
     X, y = class_blobs(seed)
     model = DiffusionModel(
         (64, 64), conditional=True, condition_dropout=0.2, n_steps=50, max_iter=40, random_state=seed, **FAST
     ).fit(X, y)
     by_scale = {
         scale: agreement_and_spread(model.sample(400, random_state=seed, y=1, guidance_scale=scale), 1)
-        for scale in (0.0, 1.0, 3.0)
+        for scale in (0.0, 1.0, 3.0, low)
     }
     free, bound = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 0.0])
     return every(
+        usual_scales=near(
+            torch.stack([guided(free, bound, scale) for scale in (low, high)]),
+            [[15.0, -12.0], [27.0, -24.0]],
+            tolerance=1e-6,
+        ),
         scale_0=equal(bool(torch.equal(guided(free, bound, 0.0), free)), True),
         scale_1=equal(bool(torch.equal(guided(free, bound, 1.0), bound)), True),
         unconditional_is_near_chance=within(by_scale[0.0][0], 0.15, 0.55),
         condition_is_obeyed=above(by_scale[1.0][0], by_scale[0.0][0] + 0.2),
         more_with_guidance=above(by_scale[3.0][0], by_scale[1.0][0]),
         less_diverse=below(by_scale[3.0][1], by_scale[1.0][1]),
+        obeyed_at_a_usual_scale=above(by_scale[low][0], by_scale[1.0][0]),
     )
 
 
 @claim("latent-diffusion")
 def codes_are_denoised_and_decoded_at_lower_cost(seed: int) -> Verdict:
-    from margin.generative import VAE, DiffusionModel
-    from margin.generative.diffusion.latent import LatentDiffusion
+    from margin.generative import VAE, DiffusionModel, LatentDiffusion
 
     X, _ = digits(seed, 600)
     options: dict[str, Any] = {"n_steps": 50, "random_state": seed, **FAST}
-    codes = VAE(12, (128,), likelihood="bernoulli", beta=0.05, max_iter=30, batch_size=50, random_state=seed)
+    codes = VAE(12, (128,), likelihood="bernoulli", beta=0.05, max_iter=30, batch_size=50)
     codes.set_params(learning_rate_init=5e-3)
-    latent = LatentDiffusion(codes, DiffusionModel((64, 64), max_iter=40, **options)).fit(X)
+    latent = LatentDiffusion(codes, DiffusionModel((64, 64), max_iter=40, **options), random_state=seed).fit(X)
     pixels = DiffusionModel((256, 256), max_iter=30, **{**options, "learning_rate_init": 3e-3}).fit(X)
     distances = {
         name: frechet_distance(model.sample(400, random_state=seed), X)
@@ -239,10 +246,10 @@ def codes_are_denoised_and_decoded_at_lower_cost(seed: int) -> Verdict:
     }
     weights = {
         name: sum(array.size for array in model.weights_.values())
-        for name, model in (("latent", latent.diffusion), ("pixels", pixels))
+        for name, model in (("latent", latent.diffusion_), ("pixels", pixels))
     }
     # An autoregressive model would make the next entry from those before; here all codes change in every step.
-    path = [rows for _, rows in latent.diffusion.sample_path(1, random_state=seed)]
+    path = [rows for _, rows in latent.diffusion_.sample_path(1, random_state=seed)]
     moved = [int((one != other).sum()) for one, other in itertools.pairwise(path)]
     return corrected(
         every(
@@ -251,6 +258,11 @@ def codes_are_denoised_and_decoded_at_lower_cost(seed: int) -> Verdict:
                 distances["latent"], 0.5 * frechet_distance(independent(X, seed, 400), X)
             ),
             cheaper_per_step=below(weights["latent"], 0.5 * weights["pixels"]),
+            decoded_codes=near(
+                latent.sample(3, random_state=seed),
+                latent.autoencoder_.inverse_transform(latent.diffusion_.sample(3, random_state=seed)),
+                tolerance=1e-6,
+            ),
         ),
         one_element_after_the_other=equal(max(moved), 1),
     )
@@ -261,6 +273,8 @@ def a_label_conditional_model_draws_what_it_is_asked_for(seed: int) -> Verdict:
     from margin.generative import DiffusionModel
 
     X, y = class_blobs(seed)
-    model = DiffusionModel((32, 32), conditional=True, n_steps=50, max_iter=30, random_state=seed, **FAST).fit(X, y)
+    model: Any = DiffusionModel((32, 32), conditional=True, n_steps=50, max_iter=30, random_state=seed, **FAST).fit(
+        X, y
+    )
     agreement = [agreement_and_spread(model.sample(300, random_state=seed, y=k), k)[0] for k in range(3)]
     return every(every_class=above(min(agreement), 0.55), classes=equal(model.classes_.tolist(), [0, 1, 2]))

@@ -149,7 +149,16 @@ def the_svd_is_a_weighted_sum_of_rank_one_matrices(seed: int) -> Verdict:
     s = svd(A).s
     errors = [np.linalg.norm(A - svd_terms(A, k)) for k in range(5)]
     remaining = [np.sqrt(np.sum(s[k:] ** 2)) for k in range(5)]
-    return every(all_terms=near(svd_terms(A, 4), A, tolerance=1e-12), errors=near(errors, remaining, tolerance=1e-12))
+    outer = np.outer([1.0, 2.0, -1.0], [0.5, 3.0])
+    truth = every(
+        all_terms=near(svd_terms(A, 4), A, tolerance=1e-12),
+        errors=near(errors, remaining, tolerance=1e-12),
+        separable_is_one_term=near(svd_terms(outer, 1), outer, tolerance=1e-12),
+    )
+    # By the printed definition the identity is separable; it is no product of a column and a row.
+    is_sum_of_outer_products = np.allclose(svd_terms(np.eye(2), 2), np.eye(2))
+    is_outer_product = np.allclose(svd_terms(np.eye(2), 1), np.eye(2))
+    return corrected(truth, printed=equal(is_sum_of_outer_products, is_outer_product))
 
 
 @claim("claim-svd-eigenvector-relation")

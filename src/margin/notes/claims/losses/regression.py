@@ -212,4 +212,14 @@ def maximum_likelihood_is_least_squares(seed: int) -> Verdict:
     # Unequal widths weight the rows: the maximum of the likelihood is then not the least-squares fit.
     width = torch.where(X[:, 0] > 0, 0.1, 3.0).double()
     weighted = minimizer(lambda t: (((X @ t - y) / width) ** 2).sum() / 2, start)
-    return corrected(every(**parts), printed=near(weighted, least_squares(X, y), tolerance=1e-4))
+    right = gradient(lambda t: losses.gaussian_nll(X @ t, y, 1.0), start)
+    # A density around the observed value, taken at that value, is the same number for all parameters.
+    around_itself = gradient(lambda t: losses.gaussian_nll(y, y, 1.0) + 0.0 * t.sum(), start)
+    # Only the logarithm of the factor has the minus in front of the sum: the squares are subtracted.
+    without_bracket = gradient(lambda t: -losses.sse(X @ t, y) / 2, start)
+    return corrected(
+        every(**parts),
+        unequal_widths=near(weighted, least_squares(X, y), tolerance=1e-4),
+        density_around_the_observed_value=near(around_itself, right, tolerance=1e-3),
+        bracket_is_missing=near(without_bracket, right, tolerance=1e-3),
+    )

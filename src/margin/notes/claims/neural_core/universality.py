@@ -117,7 +117,15 @@ def steep_steps_give_any_values_on_a_finite_set(seed: int) -> Verdict:
         tiny_shift=near(tiny, three, tolerance=0.01),
         smaller_exponent_is_more_precise=below(error(-4), error(-2)),
         eps_per_indicator_is_enough=below(off, delta),
+        neuron_of_the_threshold=near(steps_by_own_index(three), three, tolerance=0.01),
     )
+
+
+def steps_by_own_index(values: np.ndarray) -> np.ndarray:
+    """Output weights f(1), -f(1), f(2), ... over hidden neurons of which the k-th is the step at k."""
+    x = np.arange(1.0, len(values) + 1)
+    neurons = x[:, None] >= np.arange(1.0, 2 * len(values) + 1)
+    return np.asarray(neurons @ np.column_stack([values, -values]).ravel())
 
 
 @claim("ufa-step2-interval")
@@ -138,7 +146,8 @@ def midpoints_of_short_parts_are_within_eps(seed: int) -> Verdict:
         half_the_parts_suffice=below(error(tight), 0.05),
         merged_units=equal(tight.n_hidden, int(np.ceil(frequency * 3 / 0.1))),
     )
-    return corrected(truth, printed=above(error(tight), 0.05))
+    # The number of units said to be required, against one that stays within eps.
+    return corrected(truth, printed=equal(tight.n_hidden, 2 * int(np.ceil(frequency * 3 / 0.05))))
 
 
 @claim("ufa-step3-several-variables")

@@ -32,6 +32,7 @@ def first_step_is_the_rate_in_every_coordinate() -> Verdict:
         ),
         total_of_gradients=near(0.1 * np.array([1.0, 100.0]) / np.sqrt([1.0, 100.0]), -steps[0], tolerance=1e-3),
         norm_of_the_vector=near(norm_rule, -steps[0], tolerance=1e-3),
+        sum_without_the_present_gradient=near(0.1 * 1.0 / (np.sqrt(0.0) + 1e-8), -steps[0][0], tolerance=1e-3),
     )
 
 
@@ -162,7 +163,10 @@ def corrected_moments_are_unbiased(seed: int) -> Verdict:
             m, v = state.corrected(rule.beta_1, rule.beta_2)
             gaps += [abs(m.mean() - mean) * np.sqrt(runs) / m.std(), abs(v.mean() - second) * np.sqrt(runs) / v.std()]
             raw.append(state.first.mean() / m.mean() - (1 - 0.9**t))
-    return every(unbiased=below(max(gaps), ERRORS), raw_too_small_by=near(raw, np.zeros(4), tolerance=1e-12))
+    return corrected(
+        every(unbiased=below(max(gaps), ERRORS), raw_too_small_by=near(raw, np.zeros(4), tolerance=1e-12)),
+        second_moment_is_the_variance=near(v.mean(), 1.0, tolerance=0.1),
+    )
 
 
 @claim("claim-adam-fixes-fixed-rate")

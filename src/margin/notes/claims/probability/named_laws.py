@@ -234,9 +234,14 @@ def marginals_and_conditionals_of_a_normal_are_normal() -> Verdict:
     x, y = 1.2, np.linspace(-4, 3, 15)
     integrated = [marginal_density(lambda v, u: float(law.pdf([u, v])), value) for value in y]
     slice_ = law.pdf(np.column_stack([np.full(y.size, x), y])) / law.marginal(0).pdf([x])
-    return every(
-        marginal=near(law.marginal(1).pdf(y[:, None]), integrated, tolerance=1e-8),
-        conditional=near(law.condition(0, x).pdf(y[:, None]), slice_, tolerance=1e-12),
+    area_of_the_cut = marginal_density(lambda u, v: float(law.pdf([u, v])), x)
+    return corrected(
+        every(
+            marginal=near(law.marginal(1).pdf(y[:, None]), integrated, tolerance=1e-8),
+            conditional=near(law.condition(0, x).pdf(y[:, None]), slice_, tolerance=1e-12),
+            area=near(area_of_the_cut, float(np.squeeze(law.marginal(0).pdf([x]))), tolerance=1e-8),
+        ),
+        the_cut_is_the_conditional=near(area_of_the_cut, 1.0, tolerance=0.01),
     )
 
 

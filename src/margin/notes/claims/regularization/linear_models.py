@@ -156,9 +156,18 @@ def absolute_values_select_and_squares_only_shrink(seed: int) -> Verdict:
             ridge_zeros=equal(int(np.sum(dense.coef_ == 0)), 0),
             ridge_scales=near(shrunk, theta / 1.5, tolerance=1e-10),
             far_is_raised_more=above(raised[1], raised[0]),
+            raised_selects=above(_zeros_of_minimizers(theta, 0.5), 3.0),
         ),
-        printed=below(raised[1], 0.0),  # as drawn, points far from the origin would sink
+        # As drawn, with points far from the origin sinking, the lowest points would have zeros.
+        printed=above(_zeros_of_minimizers(theta, -0.5), 0.0),
     )
+
+
+def _zeros_of_minimizers(theta: np.ndarray, weight: float) -> int:
+    """How many of the numbers z that minimize (z - theta)^2 / 2 + weight |z|, found on a grid, are 0?"""
+    grid = np.linspace(-4, 4, 8001)
+    heights = (grid - theta[:, None]) ** 2 / 2 + weight * np.abs(grid)
+    return int(np.sum(np.abs(grid[heights.argmin(axis=1)]) < 1e-9))
 
 
 @claim("map-estimation")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import softmax
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.notes.claims import claim
@@ -133,7 +134,9 @@ def names_of_classes_are_a_classifier(seed: int) -> Verdict:
     images = model.encode_images(data["images"][test])
     return every(
         sums=near(p.sum(axis=1), np.ones(len(p)), tolerance=1e-6),
-        scale_100=near(zero_shot_probabilities(images, texts).sum(axis=1), np.ones(len(p)), tolerance=1e-6),
+        scale_100=near(
+            zero_shot_probabilities(images, texts), softmax(100.0 * images @ texts.T, axis=1), tolerance=1e-5
+        ),
         held_out_images=above(float(right), 0.9),
         # Better than a guess among the four by more than five standard errors of the guesses.
         unseen_combination=above(float(np.mean(unseen == 2)), 0.25 + ERRORS * (0.25 * 0.75 / 400) ** 0.5),
@@ -149,11 +152,11 @@ def the_calls_of_the_snippet(seed: int) -> Verdict:
     text_features = model.encode_texts([f"a photo of a {name}" for name in names])
     similarity = zero_shot_probabilities(image_features, text_features, scale=100.0)
     top = np.argsort(-similarity[0], kind="stable")[:5]
-    truth = every(
+    by_hand = np.exp(100.0 * (image_features @ text_features.T)[0].astype(float))
+    return every(
+        probabilities=near(similarity[0], by_hand / by_hand.sum(), tolerance=1e-5),
         shapes=equal((image_features.shape, text_features.shape, similarity.shape), ((1, 512), (100, 512), (1, 100))),
         unit=near(np.linalg.norm(text_features, axis=1), np.ones(100), tolerance=1e-5),
         sums=near(float(similarity.sum()), 1.0, tolerance=1e-6),
         five=equal(bool(np.all(np.diff(similarity[0, top]) <= 0)) and len(top) == 5, True),
     )
-    # The comment says 1x512x512x100, a product of four sides, for a result of 1 x 100.
-    return corrected(truth, printed=equal(similarity.shape, (1, 512, 512, 100)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
@@ -130,12 +132,21 @@ def a_metric_pulled_back_measures_small_steps(seed: int) -> Verdict:
         return float(moved.square().sum()) / float(size**2 * step @ M @ step)
 
     gaps = [abs(ratio(size) - 1) for size in (1e-1, 1e-2, 1e-3, 1e-4)]
-    return every(
+
+    def globe(angles: torch.Tensor) -> torch.Tensor:
+        polar, turn = angles
+        return torch.stack([torch.sin(polar) * torch.cos(turn), torch.sin(polar) * torch.sin(turn), torch.cos(polar)])
+
+    # If the metric of the sphere came from a map into the plane, circles of radius 1 would be 2 pi long.
+    circle = 2 * math.pi * math.sqrt(float(pullback_metric(globe, np.array([1.0, 0.3]))[1, 1]))
+    truth = every(
+        circle_on_a_sphere=near(circle, 2 * math.pi * math.sin(1.0), tolerance=1e-9),
         tends_to_one=below(gaps[3], 2e-3),
         falls=above(gaps[1], gaps[3]),
         symmetric=near(M, M.T, tolerance=1e-12),
         not_negative=above(float(np.linalg.eigvalsh(M)[0]), -1e-12),
     )
+    return corrected(truth, every_metric_is_a_jacobian=near(circle, 2 * math.pi, tolerance=0.1))
 
 
 def half_circle(seed: int, n: int = 200) -> np.ndarray:

@@ -254,7 +254,7 @@ def resamples_are_independent_only_given_the_data(seed: int) -> Verdict:
         few_rows=near([distinct_fraction(1), distinct_fraction(3, 2)], [1.0, 5 / 9], tolerance=1e-12),
         interval=near(interval, by_quantiles, tolerance=0.2 * error),
         standard_error=near(error / (x.std(ddof=1) / 10), 1.0, tolerance=0.15),
-        distinct=near([unique, distinct_fraction(10**6)], [1 - 1 / np.e] * 2, tolerance=0.005),
+        distinct=near([unique, distinct_fraction(10**6)], [1 - np.exp(-1)] * 2, tolerance=0.005),
         independent_given_the_data=near(given_data, 0.0, tolerance=0.06),
         correlated_over_data_sets=near(over_data, 0.5, tolerance=0.06),
     )

@@ -59,12 +59,18 @@ def forty_nine_heads_in_eighty() -> Verdict:
     estimate = mle("bernoulli", tosses)
     grid = np.linspace(0.01, 0.99, 981)
     curve = 49 * np.log(grid) + 31 * np.log1p(-grid)
-    return every(
+    # The derivative of p^49 (1 - p)^31 is p^48 (1 - p)^30 (49 - 80 p).
+    roots = np.array([0.0, 49 / 80, 1.0])
+    slopes, heights = roots**48 * (1 - roots) ** 30 * (49 - 80 * roots), roots**49 * (1 - roots) ** 31
+    truth = every(
         estimate=near(estimate.parameters, [0.6125], tolerance=1e-12),
         numerical=near(mle_numerical("bernoulli", tosses).parameters, [0.6125], tolerance=1e-6),
         peak_of_the_curve=near(grid[curve.argmax()], 0.6125, tolerance=0.0011),
         height=near(estimate.log_likelihood, curve.max(), tolerance=1e-4),
+        three_roots=near(slopes, np.zeros(3), tolerance=1e-18),
+        two_are_minima=equal((heights == 0).tolist(), [True, False, True]),
     )
+    return corrected(truth, every_root_is_the_maximum=near(heights / heights.max(), np.ones(3), tolerance=0.5))
 
 
 @claim("example-poisson-mle")

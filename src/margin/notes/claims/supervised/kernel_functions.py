@@ -7,7 +7,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
 from margin.foundations.probability.feature_maps import polynomial_features, rbf_taylor_features
-from margin.foundations.probability.kernels import gamma_from_length_scale, is_positive_semidefinite
+from margin.foundations.probability.kernels import gamma_from_length_scale, is_positive_semidefinite, rbf_kernel
 from margin.kernels import RBF, SVC, KernelRegression, KernelRidge, LaplaceKernel, PeriodicKernel, PolynomialKernel
 from margin.kernels.word_kernel import word_kernel
 from margin.notes.claims import claim
@@ -113,6 +113,7 @@ def two_parameters_called_gamma(seed: int) -> Verdict:
         semidefinite=above(float(np.linalg.eigvalsh(gram)[0]), -1e-12),
         second_form=near(RBF.from_gamma(gamma_from_length_scale(scale))(X), gram, tolerance=1e-12),
         formula=near(gram, np.exp(-distances / (2 * scale**2)), tolerance=1e-12),
+        as_function=near(rbf_kernel(X, X[:7], scale), gram[:, :7], tolerance=1e-12),
         spirals=above(model.score(np.asarray(spirals.X), spirals.y), 0.95),
     )
     return corrected(truth, printed=near(np.exp(-scale * distances), gram, tolerance=1e-3))

@@ -47,7 +47,12 @@ def one_interface_learns_from_pairs(seed: int) -> Verdict:
     X, fresh = rng.normal(size=(240, 3)), rng.normal(size=(1000, 3))
     line, side = (lambda A: A @ [1.0, 2.0, 3.0]), (lambda A: (A[:, 0] > 0).astype(int))
     real, label = line(X), side(X)
-    models = [(LinearRegression(), real), (Ridge(), real), (SplineRegression(), real), (LogisticRegression(), label)]
+    models: list[tuple[Any, Any]] = [
+        (LinearRegression(), real),
+        (Ridge(), real),
+        (SplineRegression(), real),
+        (LogisticRegression(), label),
+    ]
     predictions = [model.fit(X, y).predict(fresh) for model, y in models]
     targets = [real, np.column_stack([real, label]), label, np.arange(240) % 3, (X > 0).astype(int)]
     problems = ["univariate regression", "multivariate regression", "binary classification"]
@@ -161,7 +166,13 @@ def noise_may_depend_on_the_input_of_one_output(seed: int) -> Verdict:
         # As headed, only several outputs could differ in their variance: this one output would have a single one.
         one_output_one_variance=near(std.max() / std.min(), 1.0, tolerance=1.0),
         square_is_enough=equal(bool(np.isfinite(at_zero)), True),
+        bracket_is_missing=below(_without_bracket(y, np.sin(x[:, 0]), sigma), _without_bracket(y, y + 10.0, sigma)),
     )
+
+
+def _without_bracket(y: np.ndarray, mean: np.ndarray, sigma: np.ndarray) -> float:
+    """-sum log[...] - (y - f_1)^2 / (2 f_2^2), summed over the rows, as it is printed."""
+    return float(np.sum(np.log(np.sqrt(2 * np.pi) * sigma) - (y - mean) ** 2 / (2 * sigma**2)))
 
 
 @claim("multivariate-regression")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn import svm as peer
 
@@ -56,8 +58,15 @@ def hard_margin_touches_one_whatever_the_scale(seed: int) -> Verdict:
     printed = {
         "zero_for_the_second_class": above((np.where(y > 0, 1, 0) * f).min(), 1 - 1e-5),
         "only_standardised_data_touch_one": above(abs((y * f).min() - 1), 1e-3),
+        # Labels that are the sign of the plane agree with every plane: far away from all rows the margin has no bound.
+        "labels_are_the_sign_of_the_plane": below(_margin_of_own_labels(model.coef_[0], 1e9, X), 2 * model.margin_[0]),
     }
     return corrected(truth, **printed)
+
+
+def _margin_of_own_labels(w: np.ndarray, offset: float, X: np.ndarray) -> float:
+    f = X @ w + offset * np.linalg.norm(w)
+    return float((np.sign(f) * f).min() / np.linalg.norm(w))
 
 
 @claim("support-vectors")
@@ -164,7 +173,7 @@ def offset_from_any_free_support_vector(seed: int) -> Verdict:
     moons = load("moons", n_samples=200, noise=0.15, seed=seed)
     X, y = np.asarray(moons.X), np.where(np.asarray(moons.y) == 1, 1, -1)
     C = 10.0
-    model = SVC(C=C, gamma=1.0, tol=1e-8).fit(X, y)
+    model: Any = SVC(C=C, gamma=1.0, tol=1e-8).fit(X, y)
     coef, chosen = model.dual_coef_[0], model.support_
     free = np.abs(coef) < C * (1 - 1e-9)
     sums = model.kernel_(X, X[chosen]) @ coef

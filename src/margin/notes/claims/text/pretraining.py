@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -70,8 +71,18 @@ def hidden_tokens_are_told_from_their_surroundings(seed: int) -> Verdict:
         only_masked_positions_count=near(
             float(masked_token_loss(changed, *where)), float(masked_token_loss(scores, *where)), tolerance=0.0
         ),
+        loss=near(float(masked_token_loss(scores, *where)), _mean_surprise(scores, targets, positions), tolerance=1e-5),
         better_than_the_commonest_word=above(right, commonest + 0.4),
     )
+
+
+def _mean_surprise(scores: Tensor, targets: np.ndarray, positions: np.ndarray) -> float:
+    """-log p of the hidden tokens, one by one."""
+    surprises = []
+    for row, place in np.argwhere(positions):
+        odds = np.exp(scores[row, place].double().numpy())
+        surprises.append(-np.log(odds[targets[row, place]] / odds.sum()))
+    return float(np.mean(surprises))
 
 
 def documents(rng: np.random.Generator, n: int, length: int = 4) -> list[list[str]]:
@@ -93,7 +104,7 @@ def the_first_token_tells_whether_sentences_follow(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     pairs = sentence_pairs(documents(rng, 120), random_state=seed)
     ids, segments, follows = as_ids(pairs)
-    model = small_bert(13, seed)
+    model: Any = small_bert(13, seed)
     order = [rng.integers(len(ids), size=32) for _ in range(250)]
 
     def loss(step: int) -> Tensor:

@@ -239,6 +239,8 @@ def heads_are_concatenated_and_projected(seed: int) -> Verdict:
         from margin.neural.attention import MultiHeadAttention
 
         full = MultiHeadAttention(notes["gpt2_width"], notes["gpt2_heads"], bias=False)
+    # One coordinate outside the first d/h of the embedding: the keys of the first head, before and after.
+    first_keys = [layer.projections(other)[1][:, 0] for other in (x, x + torch.eye(d, dtype=x.dtype)[-1])]
     # As printed every head is attention(Q, K, V) of the same three matrices.
     printed = [attention(x, x, x).output for _ in range(h)]
     truth = every(
@@ -254,6 +256,7 @@ def heads_are_concatenated_and_projected(seed: int) -> Verdict:
         truth,
         heads_differ_without_projections=above(max(gap(p, printed[0]) for p in printed), 1e-9),
         scale_by_the_model_width=below(gap(attention(q, k, v, scale=d**-0.5).output, attention(q, k, v).output), 1e-6),
+        a_head_sees_a_subset=below(gap(*first_keys), 1e-6),
     )
 
 

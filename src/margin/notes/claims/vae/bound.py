@@ -94,7 +94,7 @@ def _bound_of_a_linear_autoencoder(seed: int) -> dict[str, Verdict]:
 
     rng = np.random.default_rng([seed, 3])
     rows = rng.normal(size=(80, 1)) @ [[1.0, -6.0, 0.5]] + rng.normal(size=(80, 3)) * [0.5, 2.0, 1.0] + [4.0, 0.0, -1.0]
-    model = VAE(1, (), max_iter=5, bound_samples=40, random_state=seed).fit(rows)
+    model: Any = VAE(1, (), max_iter=5, bound_samples=40, random_state=seed).fit(rows)
     offset = model.decode(np.zeros((1, 1)))[0]
     loading = model.decode(np.ones((1, 1)))[0] - offset
     noise = math.exp(float(model._ready_module().log_variance.detach())) * model.scale_**2

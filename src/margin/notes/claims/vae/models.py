@@ -110,15 +110,26 @@ def a_shared_latent_decodes_to_the_average(seed: int) -> Verdict:
     x_1, x_2 = test[0].astype(float), test[1].astype(float)
     weights = np.linspace(0, 1, 101)
     losses = [np.square(x_1 - m).sum() + np.square(x_2 - m).sum() for m in (t * x_1 + (1 - t) * x_2 for t in weights)]
-    rows = np.repeat([[-1.0], [1.0]], 100, axis=0)
+    rows = np.repeat([[-1.0], [1.0]], [150, 50], axis=0)  # their average is -0.5
     collapsed = VAE(1, (8,), beta=50.0, max_iter=80, learning_rate_init=1e-2, standardize=False, random_state=seed)
     middle = float(collapsed.fit(rows).decode(np.zeros((1, 1)))[0, 0])
     blurred, sharp = (float(sharpness(images, (8, 8)).mean()) for images in (variational.reconstruct(test), test))
     return every(
         minimizer=near(float(weights[int(np.argmin(losses))]), 0.5, tolerance=1e-9),
-        two_modes_one_latent=near(middle, 0.0, tolerance=0.25),
+        two_modes_one_latent=near(middle, -0.5, tolerance=0.25),
+        contrast=near(sharpness(test[:5], (8, 8)), _contrast_by_hand(test[:5]), tolerance=1e-6),
         reconstructions_are_smoother=below(blurred, 0.8 * sharp),
     )
+
+
+def _contrast_by_hand(images: np.ndarray) -> list[float]:
+    """Mean squared step down plus mean squared step to the right in images of 8 x 8, pixel by pixel."""
+    contrasts = []
+    for image in images.reshape(-1, 8, 8).astype(float):
+        down = [(image[i + 1, j] - image[i, j]) ** 2 for i in range(7) for j in range(8)]
+        right = [(image[i, j + 1] - image[i, j]) ** 2 for i in range(8) for j in range(7)]
+        contrasts.append(sum(down) / 56 + sum(right) / 56)
+    return contrasts
 
 
 @claim("vae-von-mises-fisher")

@@ -9,17 +9,22 @@ import numpy as np
 import torch
 from scipy import linalg
 from scipy.special import logsumexp, softmax
+from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression, Ridge
 from tests.oracles import oracle
 
 from margin.core.verdict import Verdict, equal, every, near, raises
 from margin.meta import ZeroShot
 from margin.meta.domains import coral, importance_weights
-from margin.meta.episodes import EpisodeRows
+from margin.meta.episodes import EpisodeRows, sample_episode
 from margin.meta.few_shot import FewShotLearner
 from margin.meta.objectives import episode_loss
-from margin.meta.similarity import pair_logits
+from margin.meta.similarity import one_shot_classify, pair_logits
+from margin.meta.transfer import fine_tune, pretrain_then_finetune, transfer_curve
 from margin.neural.generators import Seeds
+from margin.neural.nets.mlp import MLP
+from margin.neural.weights import build
+from margin.notes.claims.chance import plausible
 
 
 @oracle("margin.meta.zero_shot.ZeroShot")
@@ -75,9 +80,15 @@ def crowded(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def layers(model: Any, X: np.ndarray) -> np.ndarray:
-    """Rows at scale through one hidden layer of rectifiers, by the stored weights."""
-    w1, b1, w2, b2 = (np.asarray(weights, dtype=np.float64) for weights in model.weights_.values())
-    return np.maximum((X - model.center_) / model.scale_ @ w1.T + b1, 0) @ w2.T + b2
+    """Rows at scale along the axes, and what one hidden layer of rectifiers adds, by the stored weights."""
+    axes, w1, b1, w2, b2 = _weights(model, "axes")
+    rows = (X - model.center_) / model.scale_
+    return rows @ axes + np.maximum(rows @ w1.T + b1, 0) @ w2.T + b2
+
+
+def _weights(model: Any, first: str) -> list[np.ndarray]:
+    names = [first, *(f"added.linears.{k}.{part}" for k in (0, 1) for part in ("weight", "bias"))]
+    return [np.array(model.weights_[name], dtype=np.float64) for name in names]
 
 
 @oracle("margin.meta.few_shot.FewShotLearner")
@@ -125,16 +136,18 @@ def _from_means(z: np.ndarray, near_rows: np.ndarray, y: np.ndarray, classes: An
 
 def _descended(model: Any, X: np.ndarray, y: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Probabilities after three steps of descent on the cross-entropy of the support, gradients written out."""
-    w1, b1, w2, b2 = (np.array(weights, dtype=np.float64) for weights in model.weights_.values())
+    w, w1, b1, w2, b2 = _weights(model, "direct.weight")
+    unit = 16 / math.sqrt(X.shape[1])
     rows, targets = (X - model.center_) / model.scale_, (y[support, None] == list("svz")).astype(float)
     for _ in range(3):
         x = rows[support]
         h = np.maximum(x @ w1.T + b1, 0)
-        out = (softmax(h @ w2.T + b2, axis=1) - targets) / len(x)
+        out = (softmax(unit * x @ w.T + h @ w2.T + b2, axis=1) - targets) / len(x)
         inside = out @ w2 * (h > 0)
         w1, b1 = w1 - 0.3 * inside.T @ x, b1 - 0.3 * inside.sum(axis=0)
+        w = w - 0.3 * unit * out.T @ x
         w2, b2 = w2 - 0.3 * out.T @ h, b2 - 0.3 * out.sum(axis=0)
-    return softmax(np.maximum(rows @ w1.T + b1, 0) @ w2.T + b2, axis=1)
+    return softmax(unit * rows @ w.T + np.maximum(rows @ w1.T + b1, 0) @ w2.T + b2, axis=1)
 
 
 @oracle("margin.meta.objectives.episode_loss")
@@ -168,4 +181,74 @@ def episodes_pair_by_pair(seed: int) -> Verdict:
     return every(
         losses=near([float(loss.detach()) for loss, _ in results.values()], losses, tolerance=1e-6),
         accuracies=near([float(accuracy) for _, accuracy in results.values()], right, tolerance=1e-12),
+    )
+
+
+@oracle("margin.meta.episodes.sample_episode")
+def rows_of_an_episode(seed: int) -> Verdict:
+    """Classes of unequal size, some too small: every row has its class, none comes twice, all classes as often."""
+    y = np.repeat([7, 3, 9, 5, 1], [6, 4, 8, 2, 7])
+    rows = np.arange(len(y)) + 100
+    drawn = [sample_episode(rows, y, 2, 3, 1, random_state=1000 * seed + k) for k in range(200)]
+    one = drawn[0]
+    of = lambda part: y[np.asarray(part) - 100]  # noqa: E731
+    counts = [sum(c in e.classes for e in drawn) for c in (7, 3, 9, 1)]
+    return every(
+        support=equal(all((of(e.support) == e.classes[e.support_labels]).all() for e in drawn), True),
+        query=equal(all((of(e.query) == e.classes[e.query_labels]).all() for e in drawn), True),
+        no_row_twice=equal(all(len({*e.support, *e.query}) == 8 for e in drawn), True),
+        sizes=equal((len(one.support), len(one.query)), (6, 2)),
+        too_small=equal(any(5 in e.classes for e in drawn), False),
+        evenly=plausible(chisquare(counts).pvalue),
+    )
+
+
+@oracle("margin.meta.similarity.one_shot_classify")
+def nearest_of_the_shown(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    W, support, query = rng.normal(size=(3, 2)), rng.normal(size=(4, 3)), rng.normal(size=(9, 3))
+    names = ["wren", "crow", "kite", "dove"]
+    expected = [names[int(np.argmin([np.sum(((q - s) @ W) ** 2) for s in support]))] for q in query]
+    return equal(one_shot_classify(lambda X: np.asarray(X) @ W, support, names, query).tolist(), expected)
+
+
+@oracle(
+    "margin.meta.transfer.fine_tune",
+    "margin.meta.transfer.pretrain_then_finetune",
+    "margin.meta.transfer.transfer_curve",
+)
+def tuned_step_by_step(seed: int) -> Verdict:
+    """One batch of all rows with weights: Adam's first step has the length of the rate, along the sign of the slope.
+
+    Frozen layers stay; what is learned before starts the second task; curves begin at the untrained heads.
+    """
+    rng = np.random.default_rng(seed)
+    X, y, weight = rng.normal(size=(12, 3)).astype(np.float32), np.arange(12) % 2, rng.uniform(0.5, 2.0, 12)
+    start = build(lambda: MLP([3, 4, 2], "tanh"), seed)
+    tuned = fine_tune(start, X, y, epochs=1, batch_size=12, rate=1e-3, weight=weight, random_state=seed)
+    scores = start(torch.from_numpy(X)).log_softmax(dim=1)[torch.arange(12), torch.from_numpy(y)]
+    (-(scores * torch.from_numpy(weight).float()).sum() / weight.sum()).backward()
+    slopes = [p.grad for p in start.parameters()]
+    moves = [(a - b).detach() for a, b in zip(tuned.parameters(), start.parameters())]
+    clear = [s.abs() > 1e-4 for s in slopes]
+    frozen = fine_tune(start, X, y, freeze=["linears.0"], epochs=3, random_state=seed)
+    source, target = (X, np.arange(12) % 3), (X, y)
+    options: dict[str, Any] = {"hidden": (4,), "random_state": seed}
+    first, scratch = pretrain_then_finetune(source, target, freeze=["linears.0"], epochs=(2, 1), **options)
+    learned = fine_tune(build(lambda: MLP([3, 4, 3]), seed), *source, epochs=2, random_state=seed)
+    curve = transfer_curve(source, target, [0, 2], epochs=(2, 1), repeats=2, **options)
+    return every(
+        first_step=near(
+            torch.cat([m[c] for m, c in zip(moves, clear)]),
+            torch.cat([-1e-3 * s[c].sign() for s, c in zip(slopes, clear)]),
+            tolerance=1e-4,
+        ),
+        frozen=equal(torch.equal(frozen.linears[0].weight, start.linears[0].weight), True),
+        head_moved=equal(torch.equal(frozen.linears[1].weight, start.linears[1].weight), False),
+        begun_where_the_first_ended=near(
+            first.linears[0].weight.detach(), learned.linears[0].weight.detach(), tolerance=1e-6
+        ),
+        new_head=equal((first.linears[-1].out_features, scratch.linears[-1].out_features), (2, 2)),
+        curves=equal({name: rows.shape for name, rows in curve.items()}, {"pretrained": (2, 2), "scratch": (2, 2)}),
+        rest=equal(all(np.allclose(rows * 8 % 1, 0) for rows in curve.values()), True),  # 8 rows are never shown
     )

@@ -1,0 +1,66 @@
+"""The box of one object, and regions joined step by step, written out."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from tests.oracles import oracle
+
+from margin.core.verdict import Verdict, equal, every, near
+from margin.data.boxes import Boxes
+from margin.data.scenes import shape_scenes
+from margin.vision.detection.localization import fit_localizer, localize
+from margin.vision.detection.selective_search import selective_search_hierarchy
+
+PATH = "margin.vision.detection"
+
+
+class _Says:
+    """A model that predicts what it was given."""
+
+    def __init__(self, boxes: np.ndarray):
+        self.boxes = boxes
+
+    def predict(self, _: object) -> np.ndarray:
+        return self.boxes
+
+
+@oracle(f"{PATH}.localization.localize", f"{PATH}.localization.fit_localizer")
+def boxes_from_middles(seed: int) -> Verdict:
+    """Corners from middle and sides, none below 0; the network's targets are centered at the mean middle and sides."""
+    rng = np.random.default_rng(seed)
+    corners = np.concatenate([low := rng.uniform(0, 3, size=(12, 2)), low + rng.uniform(1, 5, size=(12, 2))], axis=1)
+    boxes = [Boxes(corner[None], np.array([0])) for corner in corners]
+    model: Any = fit_localizer(rng.normal(size=(12, 8, 10)), boxes, ["conv 2 3"], max_iter=1, random_state=seed)
+    said = np.array([[5.0, 4.0, 3.0, 2.0], [1.0, 7.0, -1.0, 4.0]])
+    means = [np.mean([(a + c) / 2 for a, _, c, _ in corners]), np.mean([(b + d) / 2 for _, b, _, d in corners]),
+             np.mean([c - a for a, _, c, _ in corners]), np.mean([d - b for _, b, _, d in corners])]  # fmt: skip
+    return every(
+        corners=near(localize(cast(Any, _Says(said)), None), [[3.5, 3.0, 3.0, 2.0], [1.0, 5.0, 0.0, 4.0]],
+                     tolerance=2e-3),
+        targets=near(model.target_center_, means, tolerance=1e-6),
+    )  # fmt: skip
+
+
+@oracle(f"{PATH}.selective_search.selective_search_hierarchy")
+def regions_and_their_boxes(seed: int) -> Verdict:
+    """Boxes of all regions by the pixels of the segments in them; only neighbors are joined, each region once."""
+    image = shape_scenes(np.random.default_rng(seed), n_samples=1, side=24).images[0][:, :19]
+    found = selective_search_hierarchy(image, k=0.1, min_size=3)
+    n = int(found.segments.max()) + 1
+    pixels = [set(zip(*np.nonzero(found.segments == k))) for k in range(n)]
+    touching = []
+    for a, b in found.merges:
+        around = {(r + i, c + j) for r, c in pixels[a] for i in (-1, 0, 1) for j in (-1, 0, 1)}
+        touching.append(bool(around & pixels[b]))
+        pixels.append(pixels[a] | pixels[b])
+    boxes = [
+        [min(c for _, c in p), min(r for r, _ in p), max(c for _, c in p) + 1, max(r for r, _ in p) + 1] for p in pixels
+    ]
+    return every(
+        boxes=near(found.boxes, boxes, tolerance=1e-9),
+        neighbors=equal(all(touching), True),
+        once=equal(sorted(found.merges.ravel().tolist()), list(range(2 * n - 2))),
+        whole=equal(len(pixels[-1]), 24 * 19),
+    )
