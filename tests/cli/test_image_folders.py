@@ -11,7 +11,7 @@ from margin.cli import app
 from margin.metrics import metric
 from margin.service.comparison.candidates import candidates_for
 from margin.service.comparison.data import open_data
-from margin.service.comparison.request import ComparisonRequest
+from margin.service.comparison_request import ComparisonRequest
 from margin.service.requests import BadRequest
 from margin.service.sources import open_source
 

@@ -223,6 +223,22 @@ def test_show_finds_the_nearest_method(run, asked, found):
     assert f"the nearest is {found}" in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("latent diffusion", "latent-diffusion"),
+        ("LatentDiffusion", "latent-diffusion"),
+        ("Score model", "score-model"),
+        ("cyclegan", "cyclegan"),
+        ("CycleGAN", "cyclegan"),
+    ],
+)
+def test_a_model_is_shown_whichever_way_its_name_is_spelled(run, asked, name):
+    outcome = run("show", asked, "--json")
+    assert json.loads(outcome.stdout)["name"] == name
+    assert "nearest" not in outcome.stderr
+
+
 def test_completion_offers_what_exists():
     assert "ridge" in model_names("ri")
     assert model_names("zzz") == []
@@ -341,7 +357,7 @@ def test_a_warning_is_told_once(capsys):
 def test_a_folder_of_tables_or_pictures_is_told_as_one(run, prices):
     Path("tables").mkdir()
     Path(prices).rename("tables/prices.csv")
-    assert "such as tables/prices.csv" in run("compare", "tables", "-t", "price", code=1).stderr
+    assert "tables names many files" in run("describe", "tables", code=2).stderr
     Path("photos/cats").mkdir(parents=True)
     assert "photos is a folder of pictures" in run("describe", "photos", code=2).stderr
 

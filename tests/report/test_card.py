@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import margin
-from margin.cli.tables import guarded
 from margin.report.markdown import code, plain
+from margin.service.columns_as_csv import guarded
+from margin.service.fit_request import FitRequest
 from margin.service.training import fit
 
 NAMES = [
@@ -52,7 +53,7 @@ def test_a_card_carries_no_markup_of_its_data(tmp_path, monkeypatch):
     frame["y"] = ["=1+1" if i % 2 else "no" for i in range(30)]
     frame.to_csv("data.csv", index=False)
     folder = Path("runs of $(touch pwned)'s")
-    fit("gaussian-nb", "data.csv", target="y", out=folder)
+    fit("gaussian-nb", "data.csv", FitRequest(target="y"), out=folder)
     card = (folder / "model_card.md").read_text(encoding="utf-8")
     assert re.findall(r"^#+ .*", card, re.MULTILINE)[1:] == [
         "## What it was taught", "## Training", "## How good it is", "## Use"

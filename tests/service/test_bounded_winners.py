@@ -8,7 +8,8 @@ import pytest
 
 import margin
 from margin.service.comparison import compare
-from margin.service.comparison.leaders import put_together
+from margin.service.comparison.job import ComparisonJob
+from margin.service.comparison.leaders import add_ensembles
 from margin.service.comparison.showing import verdict
 
 FAST = {"n_jobs": 1, "folds": 3, "curve": False}
@@ -75,14 +76,16 @@ def test_a_wild_model_does_not_win_and_joins_no_blend_and_that_is_said():
     found = compare(aircraft(150), target="y", models=MODELS, ensembles=False, **FAST)
     leader, second = found.eligible[:2]
     assert found.unsteady == {}
-    found.trials = changed(found.trials, leader, excess=1e5)
+    found = replace(found, trials=changed(found.trials, leader, excess=1e5))
     assert found.winner == second
     assert leader not in found.eligible
     assert verdict(found)[0] == (
         f"{leader} is not the winner: in fold 1 it went 1e+05 times the range of the training targets beyond it."
     )
-    put_together(found)
-    blend = next(candidate for candidate in found.candidates if candidate.name == "blend")
+    job = ComparisonJob(found, found.candidates, {}, (), 0.0)
+    job.trials = list(found.trials)
+    add_ensembles(job)
+    blend = next(candidate for candidate in job.candidates if candidate.name == "blend")
     assert leader not in blend.settings
     assert second in blend.settings
 
@@ -90,9 +93,9 @@ def test_a_wild_model_does_not_win_and_joins_no_blend_and_that_is_said():
 def test_a_wild_model_may_win_where_no_other_beats_the_constant():
     found = compare(aircraft(150), target="y", models=MODELS, ensembles=False, **FAST)
     leader, *others = found.eligible
-    found.trials = changed(found.trials, leader, excess=1e5)
+    found = replace(found, trials=changed(found.trials, leader, excess=1e5))
     for model in others:
-        found.trials = changed(found.trials, model, scores={"rmse": 99.0})
+        found = replace(found, trials=changed(found.trials, model, scores={"rmse": 99.0}))
     assert found.winner == leader
     assert set(found.eligible) == {leader, *others}
 

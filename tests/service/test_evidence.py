@@ -49,11 +49,13 @@ def test_json_is_strict():
 
 
 def test_what_is_told_of_a_row_is_short():
-    from margin.cli.evidence import _described
+    from margin.service.finding_words import finding_words
 
-    assert _described(Finding("sums", "array (7, 2) off by 0.25", "array (7, 2) within 1e-10")) == (
+    assert finding_words(Finding("sums", "array (7, 2) off by 0.25", "array (7, 2) within 1e-10")) == (
         "sums: off by 0.25 (expected at most 1e-10)"
     )
-    assert _described(Finding("count", 4, 4)) == "count: 4 as expected"
-    assert _described(Finding("", [0.5, 1.0], "[0.5, 1] within 0.1")) == "[0.5, 1] as expected within 0.1"
-    assert _described(Finding("kind", "<class 'builtins.RuntimeWarning'>", "x")) == "kind: RuntimeWarning (expected x)"
+    assert finding_words(Finding("count", 4, 4)) == "count: 4 as expected"
+    assert finding_words(Finding("", [0.5, 1.0], "[0.5, 1] within 0.1")) == "[0.5, 1] as expected within 0.1"
+    assert (
+        finding_words(Finding("kind", "<class 'builtins.RuntimeWarning'>", "x")) == "kind: RuntimeWarning (expected x)"
+    )

@@ -12,7 +12,7 @@ from margin.service import model_facts as module
 from margin.service.model_facts import model_facts
 from margin.service.models import describe, list_models
 
-HEAVY = ("sklearn", "torch", "numba", "scipy", "pandas")
+HEAVY = ("sklearn", "torch", "scipy", "pandas")
 
 
 def test_facts_are_the_same_from_the_class_and_from_the_folder(tmp_path):

@@ -148,7 +148,7 @@ def test_values_that_are_there_but_count_as_missing_are_told_on_the_board():
 
 
 def test_the_seed_is_checked_before_anything_is_read():
-    with pytest.raises(ValueError, match="seed must be an integer of at least 0; got -1"):
+    with pytest.raises(ValueError, match="seed must be an integer at least 0; got -1"):
         compare("nothing.csv", target="y", seed=-1)
 
 

@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from margin import __version__
-from margin.cli import comparing, describing, evidence, exporting, forecasting, models, sampling, training, warming
+from margin.cli import (
+    comparing,
+    describing,
+    evidence,
+    exporting,
+    forecasting,
+    lab,
+    models,
+    sampling,
+    serving,
+    training,
+)
 
 __all__ = ["app", "main"]
 
@@ -18,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (comparing, describing, training, forecasting, sampling, exporting, models, evidence, warming):
+for group in (comparing, describing, training, forecasting, sampling, exporting, models, evidence, lab, serving):
     group.register(app)
 
 

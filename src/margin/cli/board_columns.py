@@ -31,8 +31,11 @@ class ShownModel(NamedTuple):
     style: str = ""
 
 
-def board_columns(headings: Sequence[str], rows: Sequence[ShownModel], width: int) -> Table:
-    """The rows under ``headings`` (of the cells; the names are called models) in ``width`` columns of a terminal."""
+def board_columns(headings: Sequence[str], rows: Sequence[ShownModel], width: int, optional: int = 0) -> Table:
+    """The rows under ``headings`` (of the cells; the names are called models) in ``width`` columns of a terminal.
+
+    The last ``optional`` columns go without a word where they do not fit.
+    """
     widths = [max(map(cell_len, [head, *(_cell(row, j) for row in rows)])) for j, head in enumerate(headings)]
     mark = max((cell_len(row.mark) for row in rows), default=0)
     longest = mark + max(map(cell_len, ["model", *(row.name for row in rows)]))
@@ -45,8 +48,9 @@ def board_columns(headings: Sequence[str], rows: Sequence[ShownModel], width: in
     for row in rows:
         cells = [_cell(row, j) for j in range(shown)]
         table.add_row(*map(Text, [_broken(row, mark, name_width), *cells]), style=row.style)
-    if shown < len(headings):
-        table.caption = f"Too narrow for: {', '.join(headings[shown:])}."
+    missed = headings[shown : len(headings) - optional]
+    if missed:
+        table.caption = f"Too narrow for: {', '.join(missed)}."
     return table
 
 

@@ -10,76 +10,30 @@ import typer
 
 from margin.cli.arguments import DATA
 from margin.cli.completion import data_names, metric_names, model_names
-from margin.cli.output import FAILED, INTERRUPTED, USAGE, log, print_json, reported, result
+from margin.cli.declared import with_options
+from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
+from margin.service.comparison_request import ComparisonRequest, HowToRun
 
 if TYPE_CHECKING:
     from margin.service.comparison import Comparison
 
 __all__ = ["register"]
 
-Many = list[str] | None
+#: What a shell and a reader need beyond the declared options: short flags, shapes of values, names to complete.
+SHORT = {"target": "-t", "models": "-m", "exclude": "-x", "settings": "-s", "n_jobs": "-j"}
+METAVARS = {"settings": "MODEL.NAME=VALUE", "kinds": "COLUMN=KIND"}
+COMPLETIONS = {"metric": metric_names, "models": model_names, "exclude": model_names}
 
 
 def register(app: typer.Typer) -> None:
-    app.command("compare")(compare)
+    flags: dict[str, Any] = {"short": SHORT, "metavars": METAVARS, "completions": COMPLETIONS}
+    app.command("compare")(with_options(compare, ComparisonRequest, HowToRun, **flags))
     app.command("report")(report)
 
 
 def compare(
-    data: Annotated[
-        str,
-        typer.Argument(help=DATA, autocompletion=data_names),
-    ],
-    target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
-    task: Annotated[
-        str | None, typer.Option(help="classification or regression; default: inferred from the target.")
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="Metric that ranks the models, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.",
-            autocompletion=metric_names,
-        ),
-    ] = None,
-    models: Annotated[
-        Many, typer.Option("--model", "-m", help="Only this model; may be repeated.", autocompletion=model_names)
-    ] = None,
-    exclude: Annotated[
-        Many, typer.Option("--exclude", "-x", help="Not this model; may be repeated.", autocompletion=model_names)
-    ] = None,
-    settings: Annotated[
-        Many, typer.Option("--set", "-s", metavar="MODEL.NAME=VALUE", help="Set a parameter; may be repeated.")
-    ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    held_out: Annotated[
-        float | None,
-        typer.Option(help="Fraction of the rows held out to judge the winner; default 0.2 from 500 rows on."),
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option(help="Column of groups: rows with the same value stay in one fold.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="Column of times: folds train on earlier rows and test on later ones.")
-    ] = None,
-    ignore: Annotated[Many, typer.Option(help="Leave out this column; may be repeated.")] = None,
-    kinds: Annotated[
-        Many, typer.Option(metavar="COLUMN=KIND", help="Read a column as number, flag, category, text or date.")
-    ] = None,
-    missing_target: Annotated[
-        str, typer.Option(help="Rows without a target: drop them, make them a class, or error.")
-    ] = "drop",
-    budget: Annotated[str, typer.Option(help="Time limit, e.g. 90s or 5m; auto: 3m for large tables; none.")] = "auto",
-    tune: Annotated[int, typer.Option(min=0, help="Settings to try for each of the three leaders.")] = 0,
-    ensembles: Annotated[bool, typer.Option(help="Blend and stack the leaders.")] = True,
-    curve: Annotated[
-        bool | None,
-        typer.Option("--curve/--no-curve", help="The winner's learning curve; default: if it costs little."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 0,
-    generative: Annotated[
-        bool, typer.Option("--generative", help="Compare models that draw new rows, by density and samples.")
-    ] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
+    data: Annotated[str, typer.Argument(help=DATA, autocompletion=data_names)],
+    *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
     new: Annotated[
         bool, typer.Option("--new", help="Where the folder holds another comparison, use a new one beside it.")
@@ -92,6 +46,7 @@ def compare(
     ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not show the board while it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    **options: Any,
 ) -> None:
     """Compare every suitable model on a table: scores with intervals, costs, failures as rows; judge and save the best.
 
@@ -99,17 +54,21 @@ def compare(
     """
     started = monotonic()  # importing what follows is a part of what a budget pays for
     from margin.cli.live_board import watching
-    from margin.service.comparison import ComparisonRequest, run_comparison
+    from margin.service.comparison import board_snapshot, run_comparison
     from margin.service.requests import BadRequest
+    from margin.service.streams import stem_of
 
-    kind = "generative" if generative else "compare"
-    folder = out or Path("runs") / f"{kind}-{Path(data.partition(':')[0]).stem}"
-    request = ComparisonRequest(
-        target, task, metric, tuple(models or ()), tuple(exclude or ()), tuple(settings or ()), folds, held_out, group,
-        time, tuple(ignore or ()), _pairs(kinds or []), missing_target, _seconds_or_text(budget), tune, ensembles,
-        curve, seed, generative,
-    )  # fmt: skip
-    if generative:
+    jobs, cluster = options.pop("n_jobs"), options.pop("cluster")
+    with reported():
+        HowToRun(n_jobs=jobs, cluster=cluster).check()
+        request = ComparisonRequest.of_texts(options)
+    kind = "generative" if request.generative else "compare"
+    folder = out or Path("runs") / f"{kind}-{stem_of(data)}"
+    if request.horizon is not None:
+        from margin.cli.forecasting import compare_forecasts
+
+        return compare_forecasts(data, request, jobs, out, as_json)
+    if request.generative:
         from margin.cli.generating import compare_generators
 
         return compare_generators(data, request, jobs, folder, quiet, as_json, started)
@@ -118,10 +77,18 @@ def compare(
             raise BadRequest("compare: --new keeps what is in the folder and --force starts it over; give one of them.")
         existing = "new" if new else "force" if force else "refuse"
         comparison = run_comparison(
-            data, None, request, out=folder, n_jobs=jobs, watch=watch, started=started, existing=existing
+            data,
+            None,
+            request,
+            out=folder,
+            n_jobs=jobs,
+            cluster=cluster,
+            watch=watch,
+            started=started,
+            existing=existing,
         )
     if as_json:
-        print_json(as_plain(comparison))
+        print_json(board_snapshot(comparison))
     else:
         _print(comparison)
     _end(comparison, as_json, with_report)
@@ -138,13 +105,6 @@ def report(
         comparison = open_comparison(run)
         path = comparison.report(out)
     result().print(str(path), highlight=False, soft_wrap=True)
-
-
-def as_plain(comparison: Comparison) -> list[dict[str, Any]]:
-    """The board as plain objects: one per model, best first."""
-    from dataclasses import asdict
-
-    return [asdict(standing) for standing in comparison.standings]
 
 
 def _print(comparison: Comparison) -> None:
@@ -164,7 +124,9 @@ def _end(comparison: Comparison, as_json: bool, with_report: bool) -> None:
     saved = run.model_path.exists()
     if run.status == "finished" and saved:
         console = log() if as_json else result()
-        console.print(f"{comparison.winner} fitted on all rows: {run.folder}", highlight=False, soft_wrap=True)
+        console.print(
+            f"{comparison.winner} fitted on {comparison.fitted_on}: {run.folder}", highlight=False, soft_wrap=True
+        )
         if with_report:
             _write_report(comparison, console)
     if run.status == "interrupted":
@@ -197,18 +159,3 @@ def _write_report(comparison: Comparison, console: Any) -> None:
         log().print(f"margin: the report was not written: {problem}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(FAILED) from None
     console.print(f"report: {path}", highlight=False, soft_wrap=True)
-
-
-def _pairs(texts: list[str]) -> dict[str, str]:
-    pairs = {}
-    for text in texts:
-        column, sign, kind = text.rpartition("=")
-        if not sign or not column:
-            log().print(f"margin: --kinds is written column=kind; got {text!r}.", style="red", highlight=False)
-            raise typer.Exit(USAGE)
-        pairs[column] = kind
-    return pairs
-
-
-def _seconds_or_text(budget: str) -> str | float:
-    return float(budget) if budget.replace(".", "", 1).isdigit() else budget

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,16 +15,13 @@ from margin.cli.output import FAILED, log, print_json, print_table, reported, re
 from margin.core.strict_json import strict_text
 
 if TYPE_CHECKING:
-    from margin.service.evidence import Checked, Finding
+    from margin.service.evidence import Checked
 
 __all__ = ["register"]
 
 STYLES = {"holds": "green", "corrected": "yellow", "fails": "bold red", "missing": "dim"}
 INDENT = 11  # of the lines below a verdict
 LINES = 2  # for what was measured; a failure is printed in full
-ARRAY_GAP, ARRAY_BOUND = re.compile(r"array \(.*\) off by (\S+)"), re.compile(r"array \(.*\) within (\S+)")
-CLASS_NAME = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
-LONG_NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]?\d+)?")
 
 
 def register(app: typer.Typer) -> None:
@@ -90,6 +86,8 @@ def verify(
 
 
 def _print_verdict(item: Checked, brief: bool) -> None:
+    from margin.service.finding_words import finding_words
+
     style = STYLES[item.verdict]
     console = result()
     seed = f", seed {item.seed}" if item.verdict == "fails" else ""
@@ -101,33 +99,11 @@ def _print_verdict(item: Checked, brief: bool) -> None:
     failed = item.verdict == "fails"
     _print_entry(console, "statement", item.statement)
     own = [f for f in findings if not f.is_counterexample]
-    _print_entry(console, "measured", "; ".join(map(_described, own)), None if failed else LINES)
+    _print_entry(console, "measured", "; ".join(map(finding_words, own)), None if failed else LINES)
     for words in item.errata:
         _print_entry(console, "notes", words)
     for finding in (f for f in findings if f.is_counterexample):
-        measured, needed = _pair(finding.measured, str(finding.expected).removeprefix("not "))
-        name = "" if finding.name == "as printed" else _named(finding)
-        _print_entry(console, "counter-example", f"{name}measured {measured} where the notes need {needed}", LINES)
-
-
-def _described(finding: Finding) -> str:
-    """What was measured and, unless it is the very same, what was expected."""
-    measured, expected = _pair(finding.measured, finding.expected)
-    if measured == expected or expected.startswith(f"{measured} within "):
-        return f"{_named(finding)}{measured} as expected{expected.removeprefix(measured)}"
-    return f"{_named(finding)}{measured} (expected {expected})"
-
-
-def _pair(measured: Any, expected: Any) -> tuple[str, str]:
-    """Measured and expected value as text; of two large arrays only their largest difference and the tolerance."""
-    apart, allowed = ARRAY_GAP.fullmatch(str(measured)), ARRAY_BOUND.fullmatch(str(expected))
-    if apart and allowed:
-        return f"off by {_brief(apart[1])}", f"at most {_brief(allowed[1])}"
-    return _brief(measured), _brief(expected)
-
-
-def _named(finding: Finding) -> str:
-    return f"{finding.name}: " if finding.name else ""
+        _print_entry(console, "counter-example", finding_words(finding), LINES)
 
 
 def _print_entry(console: Console, name: str, text: str, lines: int | None = None) -> None:
@@ -135,16 +111,6 @@ def _print_entry(console: Console, name: str, text: str, lines: int | None = Non
     width = max(console.width - INDENT, 40)
     wrapped = textwrap.wrap(f"{name}: {text}", width, subsequent_indent="  ", max_lines=lines, placeholder=" ...")
     console.print(textwrap.indent("\n".join(wrapped), " " * INDENT), markup=False, highlight=False, style="dim")
-
-
-def _brief(value: Any) -> str:
-    """Numbers with four digits, alone, in lists and in the text of a bound; anything else as it is."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_brief, value))}]"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    text = CLASS_NAME.sub(lambda match: match[1], str(value))
-    return LONG_NUMBER.sub(lambda match: f"{float(match[0]):.4g}", text)
 
 
 def run(

@@ -18,14 +18,17 @@ def register(app: typer.Typer) -> None:
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a model file.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File; default model.onnx beside the model.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File or folder; default: beside the model.")] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", help="onnx; torch: a program of torch.export; transformers: a folder of that library."
+        ),
+    ] = "onnx",
 ) -> None:
     """Write a trained model as ONNX, for programs without Python: one input per column, or X for an array."""
-    from margin.service.prediction import open_model
-    from margin.store.onnx import export_onnx
+    from margin.service.exporting import export_model
 
     with reported():
-        model, _ = open_model(run)
-        beside = Path(run) if Path(run).is_dir() else Path(run).parent
-        path = export_onnx(model, out or beside / "model.onnx")
+        path = export_model(run, out, format)
     result().print(str(path), highlight=False, soft_wrap=True)

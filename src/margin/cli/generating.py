@@ -15,7 +15,7 @@ from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, re
 if TYPE_CHECKING:
     from margin.service.comparison.generative import GenerativeComparison
     from margin.service.comparison.generative.standings import GeneratorStanding
-    from margin.service.comparison.request import ComparisonRequest
+    from margin.service.comparison_request import ComparisonRequest
 
 __all__ = ["compare_generators"]
 

@@ -73,26 +73,32 @@ def _time_left(comparison: Comparison) -> str:
 
 
 def board_table(comparison: Comparison, width: int = 80) -> Group:
-    """The table in so many columns of a terminal; in a narrow one the metric is named above it."""
+    """The table in so many columns of a terminal, with other metrics where there is space; in a narrow one the metric
+    is named above it."""
+    from margin.service.comparison.showing import other_metrics
+
     metric, standings = comparison.metric, comparison.standings
     arrow = "↑" if metric.greater_is_better else "↓"
     narrow = width < NARROW
-    headings = (f"{'score' if narrow else metric.name} {arrow}", "95 % interval", "fit s", "predict s")
-    rows = [_row(comparison, s, best=s is standings[0]) for s in standings]
+    others = [] if comparison.running else other_metrics(comparison)
+    headings = (f"{'score' if narrow else metric.name} {arrow}", "95 % interval", "fit s", "predict s", *others)
+    rows = [_row(comparison, s, others, best=s is standings[0]) for s in standings]
     heading = _heading(comparison) + (f"; by {metric.name}" if narrow else "")
-    return Group(Text(heading, style="italic"), board_columns(headings, rows, width))
+    return Group(Text(heading, style="italic"), board_columns(headings, rows, width, optional=len(others)))
 
 
 def _heading(comparison: Comparison) -> str:
     subject = f"{comparison.name}: {comparison.task}"
     if not comparison.running:
         done = comparison.status in ("finished", "interrupted", "failed")
-        return f"{subject}, {comparison.plan.sentence if done or not comparison.stage else comparison.stage + ' ...'}"
+        if done or not comparison.stage:
+            return f"{comparison.name}: {comparison.heading}"
+        return f"{subject}, {comparison.stage} ..."
     left = _time_left(comparison)
     return f"{subject}, {comparison.done} of {comparison.total} trials{left and ', ' + left}"
 
 
-def _row(comparison: Comparison, s: Standing, best: bool) -> ShownModel:
+def _row(comparison: Comparison, s: Standing, others: list[str], best: bool) -> ShownModel:
     from margin.service.comparison.showing import score_text
 
     mark = "≈ " if s.tied and not comparison.running else "  "
@@ -106,7 +112,8 @@ def _row(comparison: Comparison, s: Standing, best: bool) -> ShownModel:
     if s.status == "partial" and not comparison.running:
         interval = f"{s.folds} of {comparison.n_folds} folds"
     style = "bold" if best and not comparison.running else ""
-    return ShownModel(mark, s.model, (score_text(s.mean), interval, *seconds), style)
+    beside = [score_text(s.others[name]) if name in s.others else "" for name in others]
+    return ShownModel(mark, s.model, (score_text(s.mean), interval, *seconds, *beside), style)
 
 
 def notes(comparison: Comparison) -> list[Text]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import re
+import os
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Annotated, Any
 
 import typer
 
 from margin.cli.output import log, write_json
+from margin.service.columns_as_csv import write_csv
 from margin.service.requests import BadRequest
 
-__all__ = ["Json", "Out", "Spreadsheet", "Trained", "write_columns"]
-
-FORMULA = ("=", "+", "-", "@")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+__all__ = ["Json", "Out", "Spreadsheet", "Trained", "write_blocks", "write_columns"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Trained = Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a model file.")]
@@ -35,7 +34,7 @@ Spreadsheet = Annotated[
 def write_columns(columns: dict[str, Any], out: Path | None, as_json: bool, for_spreadsheet: bool = False) -> None:
     if as_json and for_spreadsheet:
         raise BadRequest("--for-spreadsheet acts on CSV: leave out --json.")
-    write = write_json if as_json else partial(_write_csv, guard=for_spreadsheet)
+    write = write_json if as_json else partial(write_csv, guard=for_spreadsheet)
     if out is None:
         write(columns, sys.stdout)
         return
@@ -45,22 +44,29 @@ def write_columns(columns: dict[str, Any], out: Path | None, as_json: bool, for_
     log().print(f"wrote {out}", highlight=False)
 
 
-def _write_csv(columns: dict[str, Any], file: Any, guard: bool) -> None:
-    """Text is written as it is, for programs, unless ``guard`` says that a spreadsheet will open it."""
-    values = [column.tolist() for column in columns.values()]
-    if guard:
-        values = [[guarded(value) for value in column] for column in values]
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([guarded(name) if guard else name for name in columns])
-    writer.writerows(zip(*values))
+def write_blocks(blocks: Iterator[dict[str, Any]], out: Path | None, as_json: bool, for_spreadsheet: bool) -> None:
+    """Columns that come block by block as CSV; a file is there whole or, if a block fails, as it was before."""
+    if as_json:
+        raise BadRequest("--json writes all rows at once, and many files are predicted block by block: leave it out.")
+    if out is None:
+        _write_all(blocks, sys.stdout, for_spreadsheet)
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(
+        "w", dir=out.parent, prefix=f".{out.name}-", newline="", encoding="utf-8", delete=False
+    ) as file:
+        try:
+            _write_all(blocks, file, for_spreadsheet)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+    umask = os.umask(0)  # temporary files are for their owner alone; this one is not
+    os.umask(umask)
+    os.chmod(file.name, 0o666 & ~umask)
+    os.replace(file.name, out)
+    log().print(f"wrote {out}", highlight=False)
 
 
-def guarded(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula, behind an apostrophe; numbers, written as text too, stay.
-
-    >>> [guarded(value) for value in ("=1+1", "@SUM(A1)", "-1.5", "- none", -2.0, "a=b")]
-    ["'=1+1", "'@SUM(A1)", '-1.5', "'- none", -2.0, 'a=b']
-    """
-    if not isinstance(value, str) or not value.lstrip().startswith(FORMULA) or NUMBER.fullmatch(value.strip()):
-        return value
-    return f"'{value}"
+def _write_all(blocks: Iterator[dict[str, Any]], file: Any, guard: bool) -> None:
+    for number, columns in enumerate(blocks):
+        write_csv(columns, file, guard, header=number == 0)

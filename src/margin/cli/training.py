@@ -10,9 +10,12 @@ from typer.core import TyperCommand
 
 from margin.cli.arguments import DATA
 from margin.cli.completion import data_names, model_names
+from margin.cli.declared import with_options
+from margin.cli.light_start import import_scikit_learn
 from margin.cli.models import parameters_as_table
 from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
-from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_columns
+from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_blocks, write_columns
+from margin.service.fit_request import FitRequest
 
 __all__ = ["register"]
 
@@ -23,11 +26,14 @@ Data = Annotated[
         autocompletion=data_names,
     ),
 ]
+#: Further spellings of the declared options.
+SHORT = {"target": "-t", "settings": "-s"}
 Target = Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("fit", cls=HelpWithParameters)(fit)
+    flags: dict[str, Any] = {"short": SHORT, "metavars": {"settings": "NAME=VALUE"}, "completions": {}}
+    app.command("fit", cls=HelpWithParameters)(with_options(fit, FitRequest, **flags))
     app.command("predict")(predict)
     app.command("transform")(transform)
     app.command("score")(score)
@@ -53,21 +59,15 @@ class HelpWithParameters(TyperCommand):
 def fit(
     model: Annotated[str, typer.Argument(help="A model of the catalog.", autocompletion=model_names)],
     data: Data,
-    target: Target = None,
+    *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/MODEL-DATA.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="Set a parameter; may be repeated.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    prepare: Annotated[
-        bool | None, typer.Option(help="Impute, encode and scale columns first; default: where they need it.")
-    ] = None,
     new: Annotated[
         bool, typer.Option("--new", help="Where the folder holds another run, train in one beside it.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Where the folder holds another run, start it over.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Train a model. Ctrl-C stops with a usable model; the same command continues. fit MODEL --help: its parameters."""
     from contextlib import nullcontext
@@ -76,21 +76,18 @@ def fit(
     from margin.core.watching import watch
     from margin.service import training
     from margin.service.requests import BadRequest
+    from margin.service.streams import stem_of
 
-    folder = out or Path("runs") / f"{model}-{Path(data.partition(':')[0]).stem}"
-    with reported(), nullcontext() if quiet else watch(ProgressBar(log())):
+    folder = out or Path("runs") / f"{model}-{stem_of(data)}"
+    with reported(), nullcontext() if quiet or not training.speaks() else watch(ProgressBar(log())):
         if new and force:
             raise BadRequest("fit: --new keeps the run in the folder and --force starts it over; give one of them.")
-        facts = training.fit(
-            model,
-            data,
-            out=folder,
-            target=target,
-            settings=settings or (),
-            seed=seed,
-            prepare=prepare,
-            existing="new" if new else "force" if force else "refuse",
-        )
+        existing = "new" if new else "force" if force else "refuse"
+        facts = training.fit(model, data, FitRequest.of_texts(options), out=folder, existing=existing)
+    if not training.speaks():
+        return
+    for remark in facts["remarks"]:
+        log().print(remark, style="yellow", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         print_json(facts)
     else:
@@ -106,28 +103,40 @@ def predict(
     run: Trained,
     data: Data,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
+    keep: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="Columns of the data to write before the predictions.")
+    ] = None,
     out: Out = None,
     as_json: Json = False,
     for_spreadsheet: Spreadsheet = False,
 ) -> None:
-    """Predict every row of a file or named set; CSV on stdout.
+    """Predict every row of a file, a folder or pattern of files, or a named set; CSV on stdout.
 
     A detector takes a folder of pictures, and writes them with boxes, and detections.json as COCO has it, into the
     folder --out.
     """
+    import_scikit_learn()
     from margin.service import detecting, prediction
+    from margin.service.stream_predictions import predict_blocks
+    from margin.service.streams import names_stream
 
     with reported():
         if detecting.detects(run):
             print_json(detecting.detect(run, data, *detecting.folder_for(out, proba, as_json or for_spreadsheet)))
             return
-        write_columns(prediction.predict(run, data, proba=proba), out, as_json, for_spreadsheet)
+        kept = [name for name in (keep or "").split(",") if name]
+        if names_stream(data):
+            blocks = predict_blocks(run, data, proba=proba, keep=kept)
+            write_blocks(blocks, out, as_json, for_spreadsheet)
+            return
+        write_columns(prediction.predict(run, data, proba=proba, keep=kept), out, as_json, for_spreadsheet)
 
 
 def transform(
     run: Trained, data: Data, out: Out = None, as_json: Json = False, for_spreadsheet: Spreadsheet = False
 ) -> None:
     """Transform every row of a file or named set with a trained reducer; CSV on stdout."""
+    import_scikit_learn()
     from margin.service import prediction
 
     with reported():
@@ -136,6 +145,7 @@ def transform(
 
 def score(run: Trained, data: Data, target: Target = None, as_json: Json = False) -> None:
     """Score a trained model on data that has the target."""
+    import_scikit_learn()
     from margin.service import prediction
 
     with reported():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
+from margin.metrics import REGISTRY
 from margin.report.layout import paragraph
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import seconds, value
@@ -32,12 +34,12 @@ def board_table(comparison: Any) -> Markup:
     name = term(METRICS.get(metric.name, ""), metric.name)
     columns = [
         element("th", "", scope="col", class_="n rank"),
-        element("th", "model", scope="col"),
-        element("th", name, element("small", arrow), scope="col", class_="n"),
-        element("th", "95\u202f% interval", scope="col", class_="n"),
+        element("th", "model", scope="col", data_sort="model"),
+        element("th", element("span", name), element("small", arrow), scope="col", class_="n", data_sort="score"),
+        element("th", "95\u202f% interval", scope="col", class_="n interval"),
         element("td", class_="plot"),
-        element("th", "fit", scope="col", class_="n"),
-        element("th", "predict", scope="col", class_="n"),
+        element("th", "fit", scope="col", class_="n", data_sort="fit"),
+        element("th", "predict", scope="col", class_="n", data_sort="predict"),
     ]
     scale = _scale(ranked)
     decimals = decimals_for(ranked)
@@ -54,7 +56,28 @@ def board_table(comparison: Any) -> Markup:
         element("i", class_="tie", aria_hidden="true"), " not distinguishable from the best", class_="key"
     )
     tied = any(s.tied and s.model != comparison.winner for s in ranked)
-    return joined([element("div", table, class_="scroll"), marks if tied else None, _reasons(others)])
+    switch = _metric_switch(comparison, ranked)
+    return joined([switch, element("div", table, class_="scroll"), marks if tied else None, _reasons(others)])
+
+
+def _metric_switch(comparison: Any, ranked: Any) -> Markup | None:
+    """A list of the metrics that every model was measured by; the script shows it and reorders the rows."""
+    decides = comparison.metric
+    measured = [set(getattr(s, "others", {})) for s in ranked]
+    names = sorted(set.intersection(*measured)) if measured else []
+    directions = {name: REGISTRY[name].greater_is_better for name in names if name in REGISTRY}
+    if not directions:
+        return None
+    options = [element("option", decides.name, value="", data_greater=_flag(decides.greater_is_better))]
+    options += [
+        element("option", name, value=name, data_greater=_flag(greater)) for name, greater in directions.items()
+    ]
+    label = element("label", "Order by ", element("select", *options, id="board-metric"))
+    return element("p", label, element("small", " ", id="board-note"), class_="switch", hidden=True)
+
+
+def _flag(yes: bool) -> str:
+    return "1" if yes else "0"
 
 
 def _caption(comparison: Any) -> Markup:
@@ -92,7 +115,11 @@ def _row(place: int | None, standing: Any, comparison: Any, scale: AxisScale, de
         element("td", seconds(standing.fit_seconds), class_="n time"),
         element("td", seconds(standing.predict_seconds), class_="n time"),
     ]
-    return element("tr", *cells, class_=class_ or None)
+    scores = {name: value for name, value in getattr(standing, "others", {}).items() if math.isfinite(value)}
+    facts = {"": standing.mean, **scores}
+    data = json.dumps({name: round(x, 6) if abs(x) < 1e4 else x for name, x in facts.items() if math.isfinite(x)})
+    seconds_of = {"data_fit": f"{standing.fit_seconds:.6g}", "data_predict": f"{standing.predict_seconds:.6g}"}
+    return element("tr", *cells, class_=class_ or None, data_scores=data, data_model=standing.model, **seconds_of)
 
 
 def _baseline(standing: Any) -> bool:

@@ -54,9 +54,10 @@ def comparison_card(comparison: Any) -> str:
     evidence = [f"{name} {score(winner.mean)} in cross-validation ({comparison.plan.sentence.rstrip('.')})."]
     if comparison.held_out_score is not None:
         held = f"{name} {score(comparison.held_out_score)} on {len(comparison.plan.held_out):,} rows held out"
-        evidence.append(f"{held}; the model in this folder was then fitted to all rows.")
+        evidence.append(f"{held}; the model in this folder was then fitted to {comparison.fitted_on}.")
         if comparison.held_out_chance is not None:
             evidence.append(f"A guess without a look at the columns has {score(comparison.held_out_chance)} there.")
+    evidence += [comparison.of_which_rows] if comparison.of_which_rows else []
     baseline = next((s for s in comparison.standings if s.model == "baseline" and not s.error), None)
     if baseline is not None:
         evidence.append(f"Such a guess has {name} {score(baseline.mean)} in cross-validation.")

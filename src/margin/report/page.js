@@ -8,13 +8,82 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
   name();
 
-  // What is folded away is printed too.
+  // One page is printed: the answer, the board, what to beware. All of it, with what is folded away, on demand.
+  const all = document.getElementById("print-all");
   let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
-    opened.forEach((d) => { d.open = true; });
+  if (all) {
+    all.hidden = false;
+    all.addEventListener("click", () => {
+      root.dataset.print = "all";
+      opened = [...document.querySelectorAll("details:not([open])")];
+      opened.forEach((d) => { d.open = true; });
+      print();
+    });
+  }
+  addEventListener("afterprint", () => {
+    delete root.dataset.print;
+    opened.forEach((d) => { d.open = false; });
+    opened = [];
   });
-  addEventListener("afterprint", () => opened.forEach((d) => { d.open = false; }));
+
+  // The board in the order of another metric, or of any column.
+  const board = document.querySelector("table.board"), body = board && board.tBodies[0];
+  if (body) {
+    const rows = [...body.rows], plain = rows.map((r) => r.querySelector(".score").textContent);
+    const scores = rows.map((r) => JSON.parse(r.dataset.scores)), heads = [...board.querySelectorAll("th[data-sort]")];
+    const ranks = rows.map((r) => r.cells[0].textContent), metric = document.getElementById("board-metric");
+    const label = board.querySelector("th[data-sort=score] span"), decides = label.innerHTML;
+    const arrow = board.querySelector("th[data-sort=score] small"), direction = arrow.textContent;
+    const text = (x) => (x === undefined ? "\u2013" : Math.abs(x) < 100 ? x.toFixed(4) : x.toFixed(1)).replace("-", "\u2212");
+    const order = (key, greater) => {
+      const at = rows.map((_, i) => i), value = (i) => key(i);
+      at.sort((i, j) => {
+        const a = value(i), b = value(j);
+        if (a === undefined || b === undefined) return (a === undefined) - (b === undefined) || i - j;
+        return (typeof a === "string" ? a.localeCompare(b) : a - b) * (greater ? -1 : 1) || i - j;
+      });
+      at.forEach((i) => body.append(rows[i]));
+    };
+    const sorted = (head, way) => heads.forEach((h) => h.setAttribute("aria-sort", h === head ? way : "none"));
+    const show = (name, greater) => {
+      rows.forEach((r, i) => {
+        r.querySelector(".score").textContent = name ? text(scores[i][name]) : plain[i];
+        r.cells[0].textContent = name ? "" : ranks[i];
+      });
+      if (name) label.textContent = name; else label.innerHTML = decides;
+      arrow.textContent = name ? (greater ? "higher is better" : "lower is better") : direction;
+      board.classList.toggle("other-metric", Boolean(name));
+      document.getElementById("board-note").textContent = name ? ` ${decides.replace(/<[^>]*>/g, "")} decided; intervals are of it.` : "";
+      order((i) => scores[i][name], greater);
+    };
+    let current = "";
+    const greaterOf = () => metric ? metric.selectedOptions[0].dataset.greater === "1" : direction.startsWith("higher");
+    if (metric) {
+      metric.closest("p").hidden = false;
+      metric.addEventListener("change", () => { current = metric.value; show(current, greaterOf()); sorted(heads[1], greaterOf() ? "descending" : "ascending"); });
+    }
+    const keys = {
+      model: (i) => rows[i].dataset.model,
+      score: (i) => scores[i][current],
+      fit: (i) => (rows[i].dataset.fit === "nan" ? undefined : Number(rows[i].dataset.fit)),
+      predict: (i) => (rows[i].dataset.predict === "nan" ? undefined : Number(rows[i].dataset.predict)),
+    };
+    heads.forEach((head) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", (event) => {
+        if (event.target.closest("a")) return;
+        const first = head.dataset.sort === "score" && greaterOf() ? "descending" : "ascending";
+        const other = first === "ascending" ? "descending" : "ascending";
+        const way = head.getAttribute("aria-sort") === first ? other : first;
+        order(keys[head.dataset.sort], way === "descending");
+        sorted(head, way);
+      });
+    });
+  }
 
   const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));
   const seen = new IntersectionObserver((entries) => {

@@ -66,8 +66,9 @@ def render(comparison: Any, seconds: float | None = None, terms: Mapping[str, Ex
 def _document(title: str, content: Markup, comparison: Any) -> str:
     from margin import __version__
 
-    style, script = (
-        Markup(files("margin.report").joinpath(name).read_text("utf-8")) for name in ("page.css", "page.js")
+    tokens, style, script = (
+        Markup(files("margin.report").joinpath(name).read_text("utf-8"))
+        for name in ("tokens.css", "page.css", "page.js")
     )
     head = element(
         "head",
@@ -76,10 +77,11 @@ def _document(title: str, content: Markup, comparison: Any) -> str:
         element("meta", http_equiv="Content-Security-Policy", content=POLICY),
         element("meta", name="generator", content=f"margin {__version__}"),
         element("title", title),
-        element("style", style),
+        element("style", tokens, style),
     )
     skip = element("a", "Skip to the board", href="#board", class_="skip")
-    footer = element("footer", f"margin {__version__}, seed {comparison.seed}.")
+    everything = element("button", "Print all of it", id="print-all", type="button", hidden=True)
+    footer = element("footer", f"margin {__version__}, seed {comparison.seed}. ", everything)
     body = element("body", skip, content, footer, element("script", script))
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
@@ -149,8 +151,7 @@ def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
         low, high = held_out_interval(comparison, unseen)
         if math.isfinite(low):
             parts.append(f"The 95\u202f% interval is {score_text(low)} to {score_text(high)}. ")
-    if comparison.cut_short:
-        parts.append(f"{comparison.cut_short} ")
+    parts += [f"{said} " for said in (comparison.too_good, comparison.unused_order, comparison.cut_short) if said]
     parts += _beside_a_guess(comparison, unseen)
     ties = [s for s in comparison.standings if s.tied and s.model not in (comparison.winner, BASELINE)]
     if ties:

@@ -64,7 +64,7 @@ def reproduce_content(comparison: Any) -> Markup:
         paragraph("The whole comparison again:"),
         block(comparison.command) if comparison.command else None,
         block(comparison.call),
-        paragraph("Predict new rows with the model it left, which is trained on all rows:"),
+        paragraph(f"Predict new rows with the model it left, which is trained on {comparison.fitted_on}:"),
         block(f"margin predict {shell_path(comparison.folder)} new.csv"),
         block(load),
         element("div", *(table for table in tables if table is not None), class_="figures small"),

@@ -19,10 +19,12 @@ from margin.report.classification import (
 from margin.report.data import image_shape_of
 from margin.report.effect_charts import curve_figures, importance_figure, shapley_figure
 from margin.report.effects import Effects, asking_seconds, effects_of
+from margin.report.errors import errors_content
 from margin.report.layout import grid, numbers_table, paragraph
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import count, score
 from margin.report.regression import predicted_figure, residual_figure, spread_figure
+from margin.report.related_columns import related_content
 from margin.report.terms import METRICS, term
 from margin.report.threshold import threshold_figure
 
@@ -75,7 +77,8 @@ def unseen_rows(comparison: Any) -> UnseenRows:
 
 def judged_content(comparison: Any, unseen: UnseenRows) -> Markup:
     """Scores and figures."""
-    parts = [paragraph(unseen.sentence()), _scores(comparison, unseen)]
+    whose = paragraph(comparison.of_which_rows) if comparison.of_which_rows else None
+    parts = [paragraph(unseen.sentence()), whose, _scores(comparison, unseen)]
     if comparison.task == "classification":
         judged = Judged(
             unseen.y, unseen.output.predicted, unseen.output.scores, unseen.output.kind, tuple(comparison.classes)
@@ -90,7 +93,7 @@ def judged_content(comparison: Any, unseen: UnseenRows) -> Markup:
             spread_figure(y, predicted),
         )
         parts.append(grid(*figures))
-    return joined(parts)
+    return joined([*parts, errors_content(comparison, unseen)])
 
 
 def _classification(judged: Judged) -> list[Markup]:
@@ -197,7 +200,8 @@ def columns_content(comparison: Any, unseen: UnseenRows, seconds: float | None =
     )
     explanation = f"Asked through the whole pipeline, so these are the columns of the table. {rows}"
     both = grid(importance_figure(effects, comparison.metric.name), shapley_figure(effects, unit), class_="wide")
-    return joined([paragraph(explanation), both, curve_figures(effects, axis)])
+    related = related_content(comparison.X, list(comparison.features))
+    return joined([paragraph(explanation), both, related, curve_figures(effects, axis)])
 
 
 def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:

@@ -9,9 +9,10 @@ is passed over for the one before it.
 :func:`fit` is what a user calls, :class:`Run` is the folder, :mod:`margin.runs.training` is the loop.
 """
 
+from margin.runs.extending import lengthen
 from margin.runs.fitting import fit
 from margin.runs.folder import Run, RunError
 from margin.runs.identity import data_hash, fingerprint
 from margin.runs.interrupts import interruptible
 
-__all__ = ["Run", "RunError", "data_hash", "fingerprint", "fit", "interruptible"]
+__all__ = ["Run", "RunError", "data_hash", "fingerprint", "fit", "interruptible", "lengthen"]

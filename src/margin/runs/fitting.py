@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from margin import catalog
-from margin.runs.folder import CHECKPOINT_SECONDS, Run
+from margin.core.streaming import Stream
+from margin.core.summaries import check_takes_stream
+from margin.runs.extending import lengthen
+from margin.runs.folder import CHECKPOINT_SECONDS
 from margin.runs.identity import data_hash, fingerprint
+from margin.runs.shared_runs import open_run, processes_of
 
 __all__ = ["fit"]
 
@@ -29,7 +33,9 @@ def fit(
 
     The folder keeps the records of the fit (``metrics.jsonl``), checkpoints and the finished model. The same call again
     continues after a kill with the same bits, or returns the finished model without training. Another class, other
-    parameters or other data are refused: one folder holds one fit.
+    parameters or other data are refused: one folder holds one fit. A network with a larger ``max_iter`` goes on from
+    where the folder's fit ended, to the bits of one fit of that length, unless its learning rate was laid out over
+    ``max_iter``: that is said.
 
     Parameters
     ----------
@@ -37,7 +43,9 @@ def fit(
         An estimator of the catalog, or a Pipeline around one. One that iterates, alone or as the last step, is
         checkpointed; any other is fitted in one go. Set its ``random_state``.
     X, y, sample_weight
-        What ``fit`` takes: arrays, sparse matrices, data frames.
+        What ``fit`` takes: arrays, sparse matrices, data frames; or, for a model that says so, a stream of rows with
+        their targets (``margin.stream``) as ``X`` alone. A Pipeline prepares it with what
+        ``margin.data.preprocessor`` builds.
     run : path
         The folder; it is created if need be.
     stop : threading.Event, optional
@@ -72,14 +80,18 @@ def fit(
     from margin.core.watching import watch
 
     model = clone(model)
+    if isinstance(X, Stream):  # before its files are read for their hash
+        check_takes_stream(model.steps[-1][1] if isinstance(getattr(model, "steps", None), list) else model)
     identity = {
         "kind": "fit",
         "model": catalog.name_of(model),
         "fingerprint": fingerprint(model),
         "data_hash": data_hash(X, y, sample_weight),
     }
-    opened = Run.open(run, identity, params={key: str(value) for key, value in model.get_params().items()})
+    processes = processes_of(model)
+    params = {key: str(value) for key, value in model.get_params().items()}
+    opened = open_run(lambda: lengthen(run, model, identity, params), identity, processes, params=params)
     if opened.status == "finished":
         return opened.model(like=model)
-    with watch() if progress else nullcontext():
+    with watch() if progress and opened.writes else nullcontext():
         return opened.fit(model, X, y, sample_weight=sample_weight, stop=stop, checkpoint_seconds=checkpoint_seconds)

@@ -7,8 +7,8 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ class Run:
     >>> folder.cleanup()
     """
 
+    writes = True  # whether this process writes the folder
+
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
         self.journal = Journal(self.folder)
@@ -62,6 +64,11 @@ class Run:
         run.manifest = run._read_manifest()
         run._refuse_other(identity, facts)
         return run
+
+    @classmethod
+    def is_one(cls, folder: str | Path) -> bool:
+        """Whether the folder holds a run."""
+        return cls(folder)._manifest_path.exists()
 
     @classmethod
     def existing(cls, folder: str | Path) -> Run:
@@ -108,27 +115,40 @@ class Run:
         Setting ``stop`` ends the fit at the next record with a usable model and status "interrupted". A loss that is no
         longer finite ends it with status "failed" and, where there was one before, a usable model.
         """
+        ends = stop or threading.Event()
+
+        def learn() -> bool:
+            return train(model, X, y, sample_weight, self.journal, stop=ends, checkpoint_seconds=checkpoint_seconds)
+
+        self._record(model, learn)
+        return model
+
+    def _record(self, model: Any, learn: Callable[[], bool]) -> None:
+        """Let ``learn`` train the model, and write what became of it; it says whether the fit came to its end."""
         with self.locked():
-            started = time.monotonic()
+            started, fresh = time.monotonic(), self.status == "new"
             self.update(status="running", versions=library_versions(), metrics_sha256=None)
             try:
-                finished = train(
-                    model,
-                    X,
-                    y,
-                    sample_weight,
-                    self.journal,
-                    stop=stop or threading.Event(),
-                    checkpoint_seconds=checkpoint_seconds,
-                )
+                finished = learn()
             except FloatingPointError:
                 self._keep_failed(model)
+                raise
+            except (ValueError, TypeError):
+                if fresh and not self.metrics():
+                    self._withdraw()
                 raise
             save(model, self.model_path, data_hash=str(self.manifest["identity"].get("data_hash", "")))
             seconds = self.manifest.get("seconds", 0.0) + time.monotonic() - started
             checksum = self.journal.checksum if self.journal.n_records else None
             self.update(status="finished" if finished else "interrupted", seconds=seconds, metrics_sha256=checksum)
-        return model
+
+    def _withdraw(self) -> None:
+        """Leave nothing of a fit that was refused before its first record, so that another one may use the folder."""
+        self.journal.clear()
+        for path in (self._manifest_path, self.folder / ".lock"):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # it holds what is not ours
+            self.folder.rmdir()
 
     def _keep_failed(self, model: Any) -> None:
         """Save what a fit had learned before its loss failed, if it had records to show for it."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.streaming import Stream
 from margin.store.encoding import Encoder
 
 __all__ = ["data_hash", "fingerprint"]
@@ -51,6 +52,9 @@ def data_hash(X: Any, y: Any = None, sample_weight: Any = None) -> str:
 
 
 def _add(digest: Any, part: Any) -> None:
+    if isinstance(part, Stream):
+        _add_stream(digest, part)
+        return
     if hasattr(part, "tocsr"):
         _add_sparse(digest, part)
     elif hasattr(part, "columns") and (hasattr(part, "to_pandas") or hasattr(part, "iloc")):
@@ -59,6 +63,17 @@ def _add(digest: Any, part: Any) -> None:
         _add_array(digest, part.to_numpy())
     else:
         _add_array(digest, np.asarray(part))
+
+
+def _add_stream(digest: Any, stream: Stream) -> None:
+    """A stream by the content of its files, one that is computed by its blocks: a pass over the rows."""
+    if hasattr(stream, "hash"):
+        digest.update(f"stream{stream.hash()}".encode())
+        return
+    for block in stream:
+        for part in block:
+            if part is not None:
+                _add(digest, part)
 
 
 def _add_sparse(digest: Any, matrix: Any) -> None:

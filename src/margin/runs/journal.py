@@ -113,6 +113,14 @@ class Journal:
         """The files of the checkpoints, oldest first."""
         return sorted(self.checkpoint_folder.glob(f"{DIGIT * NUMBER_LENGTH}.safetensors"))
 
+    def candidates(self) -> list[Path]:
+        """The checkpoints from which a fit may go on, newest first."""
+        return self.checkpoint_paths()[::-1]
+
+    def agree(self, stop: bool) -> bool:
+        """Whether to stop, where whoever follows this journal may want it too."""
+        return stop
+
     def load(self, path: Path) -> Checkpoint:
         """A checkpoint; a :class:`StoreError` if it, or the metrics that belong to it, are damaged."""
         state, facts = load_state(path)

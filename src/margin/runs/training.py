@@ -12,6 +12,8 @@ from margin import catalog
 from margin.core.callbacks import with_callbacks
 from margin.core.notices import warn_user
 from margin.core.records import Record
+from margin.core.streaming import Stream
+from margin.core.summaries import TakesStreams, check_takes_stream
 from margin.runs.journal import Checkpoint, Journal, RunError
 from margin.store.container import NewerFormatError
 from margin.store.forms import check_model
@@ -40,6 +42,12 @@ def train(
     steps = getattr(model, "steps", None)
     steps = steps if isinstance(steps, list) else None  # NeuralODE has a number of that name
     estimator = steps[-1][1] if steps else model
+    if isinstance(X, Stream):
+        X = stream_for(model, X, y, sample_weight)
+        if not isinstance(estimator, TakesStreams):  # one pass: there is nothing to go on from
+            estimator.fit(X)
+            return True
+        return _iterate(estimator, X, None, journal, weights, stop, checkpoint_seconds)
     if hasattr(estimator, "iterate"):
         if hasattr(model, "learn_bounds"):  # a pipeline that does so in its own fit, which is not called here
             model.learn_bounds(y)
@@ -66,13 +74,18 @@ def _iterate(
     with journal.continued(checkpoint), closing(estimator._watched(fit, X, y)) as records:
         for record in records:
             journal.append(record)
-            stopping = stop.is_set()
-            if stopping or time.monotonic() - saved_at >= checkpoint_seconds:
+            stopping = journal.agree(stop.is_set())
+            if stopping or _ends_to_go_on(estimator, record) or time.monotonic() - saved_at >= checkpoint_seconds:
                 journal.checkpoint(estimator.get_state())
                 saved_at = time.monotonic()
             if stopping:
                 return False
     return True
+
+
+def _ends_to_go_on(estimator: Any, record: Record) -> bool:
+    """Whether this is the last record of a fit that a larger max_iter only makes longer: it goes on from here."""
+    return record.iteration == record.total and getattr(estimator, "_planned_by_length", lambda: "never")() == ""
 
 
 def _take_up(
@@ -83,7 +96,7 @@ def _take_up(
     One that is damaged is passed over with a remark for an older one; without any that can be used nothing is changed.
     """
     refusals = []
-    for path in reversed(journal.checkpoint_paths()):
+    for path in journal.candidates():
         try:
             checkpoint = journal.load(path)
             records = _continue(estimator, X, y, checkpoint.state, weights)
@@ -118,6 +131,24 @@ def _continue(estimator: Any, X: Any, y: Any, state: Any, weights: dict[str, Any
             yield from fit
 
     return records()
+
+
+def stream_for(model: Any, stream: Stream, y: Any, sample_weight: Any) -> Stream:
+    """What the last step of ``model`` sees of a stream; the steps before it are fitted on the way."""
+    steps = getattr(model, "steps", None)
+    estimator = steps[-1][1] if isinstance(steps, list) else model
+    check_takes_stream(estimator)
+    if y is not None or sample_weight is not None:
+        raise TypeError(f"{type(estimator).__name__}: fit of a stream takes its targets and nothing else from there.")
+    if hasattr(model, "learn_bounds_of"):
+        model.learn_bounds_of(stream)
+    if not isinstance(steps, list) or len(steps) == 1:
+        return stream
+    from margin.data.streams.preparing import fit_preparation  # who fits rows in memory need not load it
+
+    fitted = fit_preparation(model[:-1], stream)
+    model.steps[:-1] = fitted.steps
+    return stream.map(fitted.transform)
 
 
 def _before_last_step(pipeline: Any, X: Any, y: Any) -> Any:

@@ -18,6 +18,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from margin.core.streaming import RowBlock, Stream
+from margin.foundations.statistics.streaming import Moments
+
 __all__ = ["MARGIN", "MARGIN_IN_TIME", "BoundedPipeline", "bounded_prediction"]
 
 MARGIN, MARGIN_IN_TIME = 1.0, 12**0.5  # standard deviations of the training targets, as above
@@ -67,6 +70,12 @@ class BoundedPipeline(Pipeline):
         self.deviation_ = float(unit * np.std(targets / unit))
         return self
 
+    def learn_bounds_of(self, stream: Stream) -> BoundedPipeline:
+        """What ``learn_bounds`` takes from the targets of all rows of a stream, in one pass."""
+        self.lowest_, self.highest_, moments = stream.reduce(_extent_of, _merged_extents)
+        self.deviation_ = float(np.sqrt(moments.variance()))
+        return self
+
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and the largest number that can be predicted."""
@@ -86,6 +95,15 @@ class BoundedPipeline(Pipeline):
         # The size of the target itself where it is constant: rounding is small beside that.
         length = self.highest_ - self.lowest_ or abs(self.highest_) or 1.0
         return float(outside / length)
+
+
+def _extent_of(block: RowBlock) -> tuple[float, float, Moments]:
+    targets = np.asarray(block.y, dtype=np.float64)
+    return float(targets.min()), float(targets.max()), Moments.of(targets)
+
+
+def _merged_extents(first: tuple[float, float, Moments], second: tuple[float, float, Moments]) -> Any:
+    return min(first[0], second[0]), max(first[1], second[1]), first[2].merge(second[2])
 
 
 def bounded_prediction(model: Any, X: Any) -> tuple[np.ndarray, float]:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import current_process
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,11 +17,25 @@ from margin.metrics import Metric
 from margin.selection.folds import FoldPlan
 from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, last_fits_seconds, rungs
 from margin.selection.trial import FOLD, SCREEN, Candidate, Task, Trial, TrialData
-from margin.selection.workers import InProcess, Result, WorkerPool
+from margin.selection.workers import InProcess, NextTask, Result, WorkerPool
 
 __all__ = ["Budget", "leading", "open_workers", "promising", "reserve", "run_folds", "screen"]
 
-Workers = InProcess | WorkerPool
+
+class Workers(Protocol):
+    """Whoever runs trials: one process, several, or a cluster."""
+
+    n_jobs: int
+
+    def add(self, candidate: Candidate) -> None:
+        """Another model whose trials may come."""
+
+    def run(self, next_task: NextTask, stop: threading.Event) -> Iterator[Result]:
+        """Ask for tasks and yield results until there are no more, or ``stop`` is set."""
+
+    def close(self) -> None:
+        """End what was started."""
+
 
 #: Parts of a budget that are kept for the winner's last fits: as long as its cost is not known, at least, and at most.
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.25, 0.1, 0.4
@@ -58,12 +74,23 @@ class Budget:
 
 
 def open_workers(
-    candidates: Sequence[Candidate], data: TrialData, n_jobs: int | None = None, limited: bool = False
+    candidates: Sequence[Candidate],
+    data: TrialData,
+    n_jobs: int | None = None,
+    limited: bool = False,
+    cluster: Any = None,
 ) -> Workers:
     """Processes for ``n_jobs`` trials at a time, by default as many as cores; with one, this process does it.
 
-    Only a process of its own can be ended, so ``limited`` trials always get one.
+    Only a process of its own can be ended, so ``limited`` trials always get one; a daemon, such as a worker of a
+    cluster, may have none and runs them itself. ``cluster`` is the address of a Dask cluster, ``local:4``, or a client.
     """
+    if cluster is not None:
+        from margin.selection.dask_pool import DaskPool
+
+        return DaskPool(candidates, data, cluster)
+    if current_process().daemon:
+        return InProcess(candidates, data)
     jobs = n_jobs or available()
     return WorkerPool(candidates, data, jobs) if jobs > 1 or limited else InProcess(candidates, data)
 

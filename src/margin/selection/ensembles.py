@@ -22,8 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Array, Domain, Optional
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, ListOf, ModelWith
 from margin.core.parameters import Declared, attribute, parameter
 from margin.selection.outputs import PROBABILITIES, Output
+from margin.selection.stored import every_member_is_there
 
 __all__ = ["BlendClassifier", "BlendRegressor", "blended", "stacking_weights"]
 
@@ -109,6 +111,7 @@ class _Blend(BlendParameters, Estimator):
     """Fits a copy of every member to the same rows."""
 
     estimators_: list[Any] = attribute("The fitted members.")
+    _stored_rules = (every_member_is_there,)
 
     def _fit_members(self, X: Any, y: Any) -> None:
         self._check_parameters()
@@ -132,7 +135,10 @@ class BlendClassifier(ClassifierMixin, _Blend):
     True
     """
 
-    classes_: np.ndarray = attribute("The classes, in the order of the columns of probabilities.")
+    estimators_: list[Any] = attribute(ListOf(ModelWith(["predict_proba"], columns="n_features")))
+    classes_: np.ndarray = attribute(
+        ArrayOf("n_classes", kind="labels"), "The classes, in the order of the columns of probabilities."
+    )
 
     def fit(self, X: Any, y: Any) -> BlendClassifier:
         """Fit every member."""
@@ -160,6 +166,8 @@ class BlendRegressor(RegressorMixin, _Blend):
     >>> BlendRegressor([("ols", LinearRegression()), ("ridge", Ridge())]).fit(X, y).predict(X).shape
     (6,)
     """
+
+    estimators_: list[Any] = attribute(ListOf(ModelWith(["predict"], columns="n_features")))
 
     def fit(self, X: Any, y: Any) -> BlendRegressor:
         """Fit every member."""

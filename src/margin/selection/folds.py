@@ -14,6 +14,7 @@ import numpy as np
 from margin.core.classes import encode_classes
 from margin.data import folds as data_folds
 from margin.data import splits
+from margin.data.grouped_classes import stratified_group_folds, stratified_group_split
 
 __all__ = ["FoldPlan", "plan_folds"]
 
@@ -31,7 +32,7 @@ class FoldPlan:
 
     ``kind`` is "stratified", "random", "groups" or "time"; ``labels`` are what is stratified by, the groups or the
     times of all rows. ``copies``, where given, has a number per row; rows that share one are on the same side of every
-    division.
+    division. ``classes`` are the labels whose frequencies whole groups keep as far as they can; None for a quantity.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class FoldPlan:
     label_name: str = ""
     both_classes: bool = False
     copies: np.ndarray | None = None
+    classes: np.ndarray | None = None
 
     @property
     def groups(self) -> np.ndarray | None:
@@ -58,7 +60,8 @@ class FoldPlan:
         how = {
             "stratified": f"{k} folds with equal class frequencies",
             "random": f"{k} random folds",
-            "groups": f"{k} folds of whole groups{name}",
+            "groups": f"{k} folds of whole groups{name}"
+            + ("" if self.classes is None else ", class frequencies as equal as they allow"),
             "time": f"{k} steps forward in time{name}, each tested on what follows its training rows",
         }[self.kind]
         together = "" if self.copies is None else ", equal rows in one"
@@ -68,9 +71,14 @@ class FoldPlan:
     def within(self, rows: np.ndarray, k: int, seed: int = 0) -> list[TrainTest]:
         """Folds of the same kind inside ``rows``, as positions in ``rows``: for choices made on training rows only."""
         labels = None if self.labels is None else self.labels[rows]
+        classes = None if self.classes is None else self.classes[rows]
         if self.copies is None:
             k = _possible_folds(self.kind, labels, len(rows), k, self.both_classes)
-            return _folds(self.kind, labels, len(rows), k, seed)
+            return _folds(self.kind, labels, len(rows), k, seed, classes)
+        if self.kind == "stratified":
+            dealt = _folds_of_copies(labels, self.copies[rows], k, seed)
+            if dealt is not None and _have_all_classes(labels, [test for _, test in dealt], self.both_classes):
+                return dealt
         first, number = _first_of_each(self.copies[rows])
         alone = replace(self, labels=None if labels is None else labels[first], copies=None)
         folds = alone.within(np.arange(len(first)), k, seed)
@@ -164,23 +172,27 @@ def plan_folds(
     if copies is not None and kind in ("stratified", "random"):
         options = {"n_folds": n_folds, "held_out": held_out, "both_classes": both_classes, "seed": seed}
         return _with_copies(target, task, np.asarray(copies), labels, options)
-    development, judged = _held_out(kind, labels, len(target), held_out, seed)
+    classes = target if kind == "groups" and task == "classification" else None
+    development, judged = _held_out(kind, labels, len(target), held_out, seed, classes)
     both_classes = both_classes and kind == "stratified"
     if both_classes and held_out:
         development, judged = _with_both_classes(labels, development, judged)
     inside = None if labels is None else labels[development]
     k = _possible_folds(kind, inside, len(development), n_folds, both_classes)
     # Another stream than that of the split: the same one would deal the same order again.
-    relative = _folds(kind, inside, len(development), k, seed + 1)
+    relative = _folds(kind, inside, len(development), k, seed + 1, None if classes is None else classes[development])
     folds = [(development[train], development[test]) for train, test in relative]
-    return FoldPlan(kind, development, judged, folds, labels, label_name, both_classes)
+    return FoldPlan(kind, development, judged, folds, labels, label_name, both_classes, classes=classes)
 
 
 def _with_copies(
     target: np.ndarray, task: str, copies: np.ndarray, labels: np.ndarray | None, options: dict[str, Any]
 ) -> FoldPlan:
-    """The first of all equal rows is divided, and the others follow it."""
+    """Equal rows are dealt together so that classes keep their frequencies; where that cannot be (a quantity, a class
+    that would miss from a part), the first of all equal rows is divided, and the others follow it."""
     first, number = _first_of_each(copies)
+    if task == "classification" and (plan := _dealt_copies(target, number, options)) is not None:
+        return plan
     plan = plan_folds(target[first], task, **options)
     return replace(
         plan,
@@ -190,6 +202,35 @@ def _with_copies(
         labels=labels,
         copies=number,
     )
+
+
+def _dealt_copies(target: np.ndarray, copies: np.ndarray, options: dict[str, Any]) -> FoldPlan | None:
+    """Folds of whole sets of equal rows with equal class frequencies, or None if a part would lack a class it needs."""
+    development, judged, seed = np.arange(len(target)), np.arange(0), options["seed"]
+    if options["held_out"]:
+        development, judged = stratified_group_split(target, copies, options["held_out"], seed)
+    folds = _folds_of_copies(target[development], copies[development], options["n_folds"], seed + 1)
+    if folds is None:
+        return None
+    placed = [(development[train], development[test]) for train, test in folds]
+    parts = [test for _, test in placed] + ([judged] if len(judged) else [])
+    if not _have_all_classes(target, parts, options["both_classes"]):
+        return None
+    both = bool(options["both_classes"])
+    return FoldPlan("stratified", development, judged, placed, target, both_classes=both, copies=copies)
+
+
+def _folds_of_copies(labels: Any, copies: np.ndarray, k: int, seed: int) -> list[TrainTest] | None:
+    k = min(k, len(np.unique(copies)))
+    return list(stratified_group_folds(labels, copies, k, seed)) if k > 1 else None
+
+
+def _have_all_classes(labels: Any, parts: list[np.ndarray], asked: bool) -> bool:
+    """Whether each part has rows, and if ``asked`` rows of every class."""
+    if not asked:
+        return all(len(part) for part in parts)
+    n_classes = len(np.unique(np.asarray(labels).astype(str)))
+    return all(len(np.unique(np.asarray(labels)[part].astype(str))) == n_classes for part in parts)
 
 
 def _first_of_each(copies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -208,9 +249,15 @@ def _rows_of(chosen: np.ndarray, number: np.ndarray) -> np.ndarray:
     return np.flatnonzero(is_chosen[number])
 
 
-def _held_out(kind: str, labels: np.ndarray | None, n: int, fraction: float, seed: int) -> TrainTest:
+def _held_out(
+    kind: str, labels: np.ndarray | None, n: int, fraction: float, seed: int, classes: np.ndarray | None
+) -> TrainTest:
     if fraction == 0:
         return np.arange(n), np.arange(0)
+    if kind == "groups" and classes is not None:
+        development, judged = stratified_group_split(classes, labels, fraction, seed)
+        if len(development) and len(judged):
+            return development, judged
     if kind == "groups":
         return splits.group_split(labels, fraction, seed)
     if kind == "time":
@@ -251,7 +298,11 @@ def _possible_folds(kind: str, labels: np.ndarray | None, n: int, k: int, both_c
     return min(k, n)
 
 
-def _folds(kind: str, labels: np.ndarray | None, n: int, k: int, seed: int) -> list[TrainTest]:
+def _folds(
+    kind: str, labels: np.ndarray | None, n: int, k: int, seed: int, classes: np.ndarray | None = None
+) -> list[TrainTest]:
+    if kind == "groups" and classes is not None:
+        return list(stratified_group_folds(classes, labels, k, seed))
     if kind == "groups":
         return list(data_folds.group_folds(labels, k, seed))
     if kind == "time":

@@ -9,11 +9,8 @@ import numpy as np
 
 from margin.core.invariants import (
     NO_COLUMNS,
-    ArrayOf,
     DictOf,
     Form,
-    ListOf,
-    ModelWith,
     Real,
     Sizes,
     StringOf,
@@ -22,10 +19,10 @@ from margin.core.invariants import (
     steps_are_named_models,
 )
 
-__all__ = ["FORMS"]
+__all__ = ["FORMS", "every_member_is_there"]
 
 
-def _every_member_is_there(model: Mapping[str, Any], _: Sizes) -> None:
+def every_member_is_there(model: Mapping[str, Any], _: Sizes) -> None:
     if "estimators_" in model and len(model["estimators_"]) != len(model["estimators"]):
         raise Violation("estimators_ must hold one fitted member for every one of estimators")
     if model["weights"] is not None and len(model["weights"]) != len(model["estimators"]):
@@ -40,14 +37,8 @@ def _bounds_are_numbers(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("lowest_ must be at most highest_")
 
 
+#: A class of scikit-learn's making declares nothing itself.
 FORMS: Mapping[str, Form] = {
-    "BlendClassifier": Form(
-        {
-            "estimators_": ListOf(ModelWith(["predict_proba"], columns="n_features")),
-            "classes_": ArrayOf("n_classes", kind="labels"),
-        },
-        [_every_member_is_there],
-    ),
     "BoundedPipeline": Form(
         {
             **NO_COLUMNS,
@@ -56,8 +47,5 @@ FORMS: Mapping[str, Form] = {
             "deviation_": Real(0.0, finite=True),
         },
         [steps_are_named_models, _bounds_are_numbers],
-    ),
-    "BlendRegressor": Form(
-        {"estimators_": ListOf(ModelWith(["predict"], columns="n_features"))}, [_every_member_is_there]
     ),
 }

@@ -41,7 +41,7 @@ class Candidate:
 
     ``settings`` describes what was set on it. ``make_for``, where given, is called with the training rows instead:
     for a model that splits them further and must know how. ``catalog_name`` is the model's name in the catalog, by
-    which it can be searched; empty for what has none.
+    which it can be searched; empty for what has none. What cannot be saved ``can_win`` nothing: it is shown.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Candidate:
     settings: str = ""
     make_for: Callable[[np.ndarray], Any] | None = None
     catalog_name: str = ""
+    can_win: bool = True
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Task:
     """A trial to be run: which model on which rows.
 
     It is given up after ``limit`` seconds of work (:class:`WorkClock`), fitting and predicting, and at ``deadline`` (of
-    ``time.monotonic``) however long importing and compiling took. ``keep``, if given, is called with the fitted model;
+    ``time.monotonic``) however long importing took. ``keep``, if given, is called with the fitted model;
     what it says is the note.
     """
 
@@ -139,7 +140,7 @@ def run_trial(
             warnings.simplefilter("always")
             model = candidate.make() if candidate.make_for is None else candidate.make_for(task.train)
             begin()
-            fitted = _fitted(model, data, task, prepared)
+            fitted = _fit(model, data, task, prepared)
             train_scores = _training_scores(model, data, task) if task.measures_training else {}
             note = "" if task.keep is None else task.keep(model)
         if not len(task.test):
@@ -169,7 +170,7 @@ class _Fitted(NamedTuple):
     predict_seconds: float
 
 
-def _fitted(model: Any, data: TrialData, task: Task, prepared: PreparedColumns | None) -> _Fitted:
+def _fit(model: Any, data: TrialData, task: Task, prepared: PreparedColumns | None) -> _Fitted:
     """Fit the model and ask it about the test rows; where its columns were prepared before, only what follows."""
     X_train, X_test, y = rows_of(data.X, task.train), rows_of(data.X, task.test), data.y[task.train]
     fits_all_steps = task.measures_training or task.keep is not None or prepared is None

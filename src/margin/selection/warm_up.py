@@ -1,4 +1,4 @@
-"""A fit that only loads: the first of a class in a process waits for compiled code that no later one waits for."""
+"""A fit that only loads: the first of a class in a process waits for imports that no later one waits for."""
 
 from __future__ import annotations
 

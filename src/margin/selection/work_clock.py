@@ -5,32 +5,21 @@ A budget is spent by the wall clock, but who is worth its cost must not depend o
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
 
-__all__ = ["WorkClock", "compile_seconds", "seconds_worked"]
-
-
-def compile_seconds() -> tuple[float, bool]:
-    """Seconds this process has spent on compiling, and whether it is compiling now; Numba is not imported for it."""
-    # While the module is being imported it is there already, but without its names.
-    notice = getattr(sys.modules.get("margin.core.compiling_kernels"), "NOTICE", None)
-    if notice is None:
-        return 0.0, False
-    compiling = notice.depth > 0
-    return notice.seconds + (notice.clock() - notice.began if compiling else 0.0), compiling
+__all__ = ["WorkClock", "seconds_worked"]
 
 
 class WorkClock:
     """A clock that goes on by the processor's time or by the wall's, whichever was less since it was read last.
 
     A process that waits for the processor does not work, and one with several threads is done sooner than the sum of
-    their times says. While kernels are compiled, which happens once in a machine's life, the clock stands still.
+    their times says.
 
     >>> wall, processor = iter([0.0, 10.0, 11.0]), iter([0.0, 3.0, 7.0])
-    >>> clock = WorkClock(wall.__next__, processor.__next__, lambda: 0.0)
+    >>> clock = WorkClock(wall.__next__, processor.__next__)
     >>> clock(), clock()  # three of ten seconds, then four threads for one second
     (3.0, 4.0)
     """
@@ -39,18 +28,17 @@ class WorkClock:
         self,
         wall: Callable[[], float] = time.perf_counter,
         processor: Callable[[], float] = time.process_time,
-        compiled: Callable[[], float] = lambda: compile_seconds()[0],
     ):
-        self._clocks = wall, processor, compiled
+        self._clocks = wall, processor
         self._lock = threading.Lock()
         self._read, self._seconds = [clock() for clock in self._clocks], 0.0
 
     def __call__(self) -> float:
         with self._lock:
             now = [clock() for clock in self._clocks]
-            wall, processor, compiled = (b - a for a, b in zip(self._read, now, strict=True))
+            wall, processor = (b - a for a, b in zip(self._read, now, strict=True))
             self._read = now
-            self._seconds += max(min(wall, processor) - compiled, 0.0)
+            self._seconds += max(min(wall, processor), 0.0)
             return self._seconds
 
 

@@ -23,9 +23,9 @@ from margin.selection.outputs import Output
 from margin.selection.prepared import PreparedColumns
 from margin.selection.trial import FOLD, SCREEN, Candidate, Task, Trial, TrialData, blank_trial, run_trial
 from margin.selection.warm_up import warm_up
-from margin.selection.work_clock import compile_seconds, seconds_worked
+from margin.selection.work_clock import seconds_worked
 
-__all__ = ["InProcess", "NextTask", "Result", "WorkerPool", "end_process"]
+__all__ = ["NOT_BEGUN", "InProcess", "NextTask", "Result", "WorkerPool", "end_process"]
 
 NextTask = Callable[[], Task | None]
 Result = tuple[Trial, Output | None]
@@ -34,14 +34,15 @@ TICK = 0.1  # seconds between two looks at the clock and at the wish to stop
 HEARTBEAT = 0.5  # seconds between two reports of how long a worker has worked
 #: A process that waits for the processor has so many times its limit by the wall clock, and then is taken for stuck.
 PATIENCE = 8.0
-POOLS = ("MARGIN", "OMP", "OPENBLAS", "MKL", "NUMBA")
+#: Why a trial has no score whose process was still being started when time was up: that says nothing of its model.
+NOT_BEGUN = "not begun when its time was up"
+POOLS = ("MARGIN", "OMP", "OPENBLAS", "MKL")
 
 
 class Worked(NamedTuple):
-    """How far a worker is: seconds of work until now, whether it is compiling, and whether the trial has begun."""
+    """How far a worker is: seconds of work until now, and whether the trial has begun."""
 
     seconds: float
-    compiling: bool
     begun: bool
 
 
@@ -133,7 +134,7 @@ class _Worker:
         self._payload: bytes | None = payload  # sent with the first task: a worker that is never needed gets nothing
 
     def start(self, candidate: Candidate, task: Task) -> None:
-        self.candidate, self.task, self.compiled = candidate, task, 0.0
+        self.candidate, self.task = candidate, task
         self.since, self.began, self.worked = math.inf, 0.0, 0.0
         with suppress(OSError):  # a process that died shows when its result is read
             if self._payload is not None:
@@ -146,7 +147,7 @@ class _Worker:
         try:
             message = self.pipe.recv()
         except (EOFError, OSError):
-            message = self._given_up("the process that fitted it ended", late=False)
+            message = self._give_up("the process that fitted it ended", late=False)
         if isinstance(message, Worked):
             self.hear(message, time.monotonic())
             return None
@@ -160,23 +161,23 @@ class _Worker:
         if said.begun and self.since == math.inf:
             self.since, self.began = now, said.seconds
         self.worked = said.seconds - self.began if said.begun else 0.0
-        self.compiled += HEARTBEAT if said.compiling else 0.0  # once in a machine's life, and no fault of the model
 
     def overdue(self, now: float) -> Result | None:
         task = self.task
         assert task is not None
-        waited = now - self.since - self.compiled
+        waited = now - self.since
         if task.limit is not None and (self.worked > task.limit or waited > PATIENCE * task.limit):
             reason = f"took more than {task.limit:.0f} s on {len(task.train):,} rows"
-        elif task.deadline is not None and now > task.deadline + self.compiled:
-            reason = f"not done with {len(task.train):,} rows when its time was up"
+        elif task.deadline is not None and now > task.deadline:
+            begun = self.since < math.inf
+            reason = f"not done with {len(task.train):,} rows when its time was up" if begun else NOT_BEGUN
         else:
             return None
-        outcome = self._given_up(reason, late=True)
+        outcome = self._give_up(reason, late=True)
         self.task = None
         return outcome
 
-    def _given_up(self, reason: str, late: bool) -> Result:
+    def _give_up(self, reason: str, late: bool) -> Result:
         assert self.task is not None
         self.end()
         return replace(blank_trial(self.candidate, self.task), error=reason, late=late), None
@@ -258,4 +259,4 @@ class _Reports:
                         self._say()
 
     def _say(self) -> None:
-        self.pipe.send(Worked(seconds_worked(), compile_seconds()[1], self.begun))
+        self.pipe.send(Worked(seconds_worked(), self.begun))

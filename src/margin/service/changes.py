@@ -9,13 +9,14 @@ from typing import Any
 
 from margin.runs import Run, RunError
 
-__all__ = ["EXISTING", "differences", "folder_for"]
+__all__ = ["ALL_ROWS", "EXISTING", "differences", "folder_for"]
 
 #: What to do with a folder that holds another run: refuse it, start it over, or leave it and take a new one.
 EXISTING = ("refuse", "force", "new")
 #: What a comparison leaves in its folder besides what a fit does.
 COMPARISON_FILES = ("trials.jsonl", "folds.npz", "board.json", "curve.json", "judged.safetensors")
 COMPARISON_OUTPUTS = "outputs"
+ALL_ROWS = "all_rows"  # the run of the winner's fit on all rows, where it was compared on some
 
 
 def folder_for(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, Any], existing: str) -> Path:
@@ -52,7 +53,7 @@ def differences(manifest: Mapping[str, Any], identity: Mapping[str, Any], facts:
     if known.get("fingerprint") != identity.get("fingerprint") and known.get("model") == identity.get("model"):
         changes += _parameter_differences(manifest.get("params", {}), facts.get("params", {}))
     if identity.get("kind") == "comparison":
-        options = [name for name in {**known, **identity} if name not in ("kind", "target", "data_hash")]
+        options = [name for name in {**known, **identity} if name not in ("kind", "target", "data_hash", "rows_drawn")]
         changed = [name for name in options if known.get(name) != identity.get(name)]
         changes += [_option_difference(name, known.get(name), identity.get(name)) for name in changed]
     # Other data may have other kinds of columns, and then other preprocessing: one reason is enough.
@@ -106,7 +107,8 @@ def _clear(folder: Path) -> None:
         run.forget_fit()
         for name in ("manifest.json", "model_card.md", "report.html", *COMPARISON_FILES):
             (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(folder / COMPARISON_OUTPUTS, ignore_errors=True)
+        for name in (COMPARISON_OUTPUTS, ALL_ROWS):
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _numbered(folder: Path) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from margin.data import Profile, profile
 from margin.service.requests import BadRequest
@@ -11,14 +11,22 @@ from margin.service.sources import image_folder, open_table
 __all__ = ["describe", "parsed_kinds"]
 
 
-def describe(data: str, *, target: str | None = None, kinds: Sequence[str] = (), ignore: Sequence[str] = ()) -> Profile:
-    """The profile of a file or named set; ``kinds`` are written ``column=kind``."""
+def describe(
+    data: str,
+    *,
+    target: str | None = None,
+    kinds: Sequence[str] | Mapping[str, str] = (),
+    ignore: Sequence[str] = (),
+) -> Profile:
+    """The profile of a file or named set; ``kinds`` are written ``column=kind``, or are a mapping."""
     folder = image_folder(data)
     if folder is not None:
         raise BadRequest(f"describe: {folder} is a folder of pictures; describe reads tables, compare takes it.")
     table, known = open_table(data)
     try:
-        return profile(table, target or known, kinds=parsed_kinds(kinds), ignore=ignore)
+        return profile(
+            table, target or known, kinds=kinds if isinstance(kinds, Mapping) else parsed_kinds(kinds), ignore=ignore
+        )
     except ValueError as problem:
         raise BadRequest(str(problem).removeprefix("profile: ")) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from margin.core.strict_json import strict_text
 from margin.core.verdict import Verdict, every
 from margin.notes import atlas, claims, experiments
+from margin.notes.pictures import draw_picture, picture_style
 
 __all__ = ["Checked", "Finding", "Outcome", "run_experiment", "select", "verify"]
 
@@ -73,6 +74,10 @@ class Outcome:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def findings(self) -> list[Finding]:
+        """Measured and expected side by side, one for each part of the check."""
+        return list(_findings((), self.measured, self.expected))
+
 
 def select(names: Sequence[str]) -> list[atlas.Expected]:
     """The rows meant by areas and ids; none named means all that are built or expected.
@@ -98,12 +103,15 @@ def select(names: Sequence[str]) -> list[atlas.Expected]:
     return list(chosen.values())
 
 
-def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked]:
+def verify(
+    rows: Iterable[atlas.Expected], seed: int = SEED, outcomes: Mapping[str, Verdict] | None = None
+) -> Iterator[Checked]:
     """Run the check of each row with ``seed``, one result at a time; an experiment that several rows share runs once.
 
-    Every statement should hold whatever the seed.
+    ``outcomes`` are verdicts on experiments that were run with this seed before, by name. Every statement should hold
+    whatever the seed.
     """
-    outcomes: dict[str, Verdict] = {}
+    outcomes = dict(outcomes or {})
     for expected in rows:
         started = time.perf_counter()
         row = atlas.rows().get(expected.id)
@@ -172,17 +180,15 @@ def _draw(name: str, module: Any, data: dict[str, Any], out: Path, formats: Sequ
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 6), layout="constrained")
-    module.draw(data, figure)
     files = []
-    for suffix in formats:
-        files.append(out / f"{name}.{suffix}")
-        figure.savefig(files[-1], dpi=150)
-    if hasattr(module, "animate"):
-        files.append(out / f"{name}.gif")
-        module.animate(data).save(files[-1], writer="pillow")
+    with picture_style():
+        figure = draw_picture(module, data)
+        for suffix in formats:
+            files.append(out / f"{name}.{suffix}")
+            figure.savefig(files[-1], dpi=150)
+        if hasattr(module, "animate"):
+            files.append(out / f"{name}.gif")
+            module.animate(data).save(files[-1], writer="pillow")
     return files
 
 

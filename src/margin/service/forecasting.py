@@ -1,38 +1,21 @@
-"""Forecast: series from tables whose rows are steps in time, and the forecasts of a trained model."""
+"""Forecast: the next values of the series that a run was trained on."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from margin.service.prediction import Columns, last_step, open_model, source_for
 from margin.service.requests import BadRequest
-from margin.service.sources import Source
+from margin.service.time_steps import Steps, time_text
 
-__all__ = ["forecast", "in_time"]
-
-
-def in_time(source: Source) -> Source:
-    """The source without its dates, which must grow from row to row: they order the steps and explain nothing."""
-    if source.table is None:
-        return source
-    dates = [name for name in source.table.names if source.table.kinds[name] == "date"]
-    for name in dates:
-        steps = np.diff(source.table.columns[name])
-        wrong = np.flatnonzero(~(steps > np.timedelta64(0)))
-        if len(wrong):
-            raise BadRequest(
-                f"{source.name}: rows must be in the order of time, but column {name!r} does not grow at row "
-                f"{wrong[0] + 2}; sort them, and make several series several columns."
-            )
-    kept = source.table.select([name for name in source.table.names if name not in dates])
-    return replace(source, X=kept.to_pandas(), features=kept.names, table=kept)
+__all__ = ["forecast", "forecast_columns"]
 
 
 def forecast(model_path: str, data: str | None, *, horizon: int | None, coverage: float | None) -> Columns:
-    """The next values as columns: ``step``, ``forecast`` and, with ``coverage``, ``lower`` and ``upper``.
+    """The next values as columns: their times (``step`` without), ``forecast`` and, with ``coverage``, ``lower`` and
+    ``upper``; of several series one of each for every series.
 
     ``data`` holds the exogenous columns of the steps to come, where the model has any; otherwise ``horizon`` says how
     many steps.
@@ -47,14 +30,41 @@ def forecast(model_path: str, data: str | None, *, horizon: int | None, coverage
         ends = None if coverage is None else forecaster.predict_interval(ahead, coverage=coverage)
     except ValueError as error:
         raise BadRequest(str(error)) from None
-    values = values[:horizon]
-    columns = {"step": np.arange(1, len(values) + 1), "forecast": values}
-    return columns if ends is None else {**columns, "lower": ends[:horizon, 0], "upper": ends[:horizon, 1]}
+    ends = None if ends is None else ends[:horizon]
+    return forecast_columns(values[:horizon], ends, manifest.get("time"), manifest.get("series", []))
+
+
+def forecast_columns(
+    values: np.ndarray, ends: np.ndarray | None, time: dict[str, Any] | None, series: list[str]
+) -> Columns:
+    """Forecasts (steps,) or (steps, k), and the ends (..., 2) of their intervals, beside the times of the steps."""
+    ahead = np.arange(1, len(values) + 1)
+    columns: Columns = {"step": ahead}
+    if time is not None:
+        steps = Steps.of_dict(time)
+        name = "_".join(time["columns"])
+        columns = {name: steps.times(int(time["n_steps"]) - 1 + ahead)}
+        if columns[name].dtype.kind == "M":
+            columns[name] = np.array([time_text(moment) for moment in columns[name]])
+    tables = values.reshape(len(values), -1).T
+    for k, one in enumerate(tables):
+        label = f"{series[k]}_" if series else "" if len(tables) == 1 else f"{k}_"
+        columns[f"{label}forecast"] = one
+        if ends is not None:
+            low, high = np.moveaxis(ends.reshape(len(values), -1, 2)[:, k], -1, 0)
+            columns |= {f"{label}lower": low, f"{label}upper": high}
+    return columns
 
 
 def _ahead(model: Any, forecaster: Any, manifest: dict[str, Any], data: str | None, horizon: int | None) -> Any:
     """The argument of predict: rows of exogenous columns, or a number of steps (None: its horizon)."""
     if data is None:
+        if forecaster.n_features_in_:
+            names = ", ".join(manifest.get("features", []))
+            raise BadRequest(
+                f"forecast: the model was trained with the columns {names} beside the series: give the file of their "
+                f"coming values, or train without them (fit --ignore)."
+            )
         return horizon
     if not forecaster.n_features_in_:
         raise BadRequest(f"forecast: the model has no exogenous columns, so {data} says nothing; give --horizon.")

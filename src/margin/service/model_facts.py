@@ -1,6 +1,6 @@
 """Facts about a model (from its class and from the rows of the notes), kept between commands.
 
-To ask the class, its package must be imported, and with it scikit-learn, Numba or torch: seconds for a command that
+To ask the class, its package must be imported, and with it scikit-learn or torch: seconds for a command that
 prints a page. So what was found once is kept in the user's cache folder, under a key that changes with every file of
 this package.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 import margin
 from margin import catalog
-from margin.core.jit_cache import user_cache_folder
+from margin.core.cache_folder import user_cache_folder
 from margin.core.parameters import attributes_of, parameter_table
 from margin.core.strict_json import strict_text
 from margin.notes import atlas

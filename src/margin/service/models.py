@@ -10,7 +10,7 @@ from typing import Any
 from margin import catalog
 from margin.notes import atlas
 from margin.service.model_facts import model_facts, row_facts, rows_of
-from margin.service.nearest import nearest
+from margin.service.nearest import nearest, plain_name
 from margin.service.requests import BadRequest
 
 __all__ = ["describe", "describe_run", "list_models", "parameters", "rows_of"]
@@ -46,6 +46,8 @@ def describe(name: str) -> dict[str, Any]:
     description = _described(name)
     if description is not None:
         return description
+    if plain_name(name) in {entry.name for entry in catalog.ENTRIES}:  # a model's name, with spaces or capitals
+        return model_facts(catalog.entry(plain_name(name)))
     other = nearest(name)
     mentioned = atlas.find(name) if other is None or not other.is_synonym else []
     if mentioned:

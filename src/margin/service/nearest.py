@@ -9,7 +9,7 @@ from margin import catalog
 from margin.notes import atlas
 from margin.service.requests import BadRequest
 
-__all__ = ["Nearest", "entry_of", "nearest"]
+__all__ = ["Nearest", "entry_of", "nearest", "plain_name"]
 
 #: Names that other libraries and books use, and the model of ours that does what they do.
 SYNONYMS = {
@@ -29,6 +29,8 @@ SYNONYMS = {
     "gmm": "gaussian-mixture",
     "gp": "gaussian-process-regressor",
     "gradient-boosting": "gradient-boosting-classifier",
+    "hidden-markov": "gaussian-hmm",
+    "hmm": "gaussian-hmm",
     "ica": "fast-ica",
     "knn": "k-neighbors-classifier",
     "kriging": "gaussian-process-regressor",
@@ -38,12 +40,16 @@ SYNONYMS = {
     "logit": "logistic-regression",
     "mlp": "mlp-classifier",
     "naive-bayes": "gaussian-nb",
+    "ncsn": "score-model",
     "nearest-neighbors": "k-neighbors-classifier",
     "neural-network": "mlp-classifier",
     "ols": "linear-regression",
     "perceptron": "mlp-classifier",
     "qda": "quadratic-discriminant-analysis",
     "random-forest": "random-forest-classifier",
+    "seq2seq": "translator",
+    "sequence-to-sequence": "translator",
+    "stable-diffusion": "latent-diffusion",
     "svd": "pca",
     "svm": "svc",
     "tsne": "t-sne",
@@ -80,6 +86,15 @@ def entry_of(requested: str) -> catalog.Entry:
         raise BadRequest(error.args[0]) from None
 
 
+def plain_name(requested: str) -> str:
+    """The name in the catalog's spelling.
+
+    >>> plain_name("Latent diffusion")
+    'latent-diffusion'
+    """
+    return "-".join(requested.lower().replace("_", " ").split())
+
+
 def nearest(requested: str) -> Nearest | None:
     """What exists under another name or one spelled alike, or None.
 
@@ -88,7 +103,7 @@ def nearest(requested: str) -> Nearest | None:
     >>> nearest("logistic_regresion")
     Nearest(name='logistic-regression', is_synonym=False)
     """
-    plain = "-".join(requested.lower().replace("_", " ").split())
+    plain = plain_name(requested)
     known = {entry.name for entry in catalog.ENTRIES}
     for name in (plain, plain.removesuffix("s"), plain.removesuffix("-classifier").removesuffix("-regressor")):
         synonym = SYNONYMS.get(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +11,21 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
+from margin.core.notices import warn_user
+from margin.data.drift import drift_remarks
+from margin.data.kinds import missing_mask
 from margin.data.table import close_names
 from margin.runs import Run
+from margin.service.number_rows import as_numbers
 from margin.service.pictures import check_size, predict_pictures
 from margin.service.requests import BadRequest
-from margin.service.sources import Source, open_source
+from margin.service.sources import Source, open_source, open_table
 from margin.service.texts import open_for
 
-__all__ = ["Columns", "last_step", "open_model", "predict", "sample", "score", "source_for", "task_of", "transform"]
+__all__ = [
+    "Columns", "as_written", "columns_of", "last_step", "open_model", "predict", "refuse_without", "sample", "score",
+    "source_for", "task_of", "transform",
+]  # fmt: skip
 
 Columns = dict[str, np.ndarray]
 
@@ -40,18 +49,68 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     return load(path), {}
 
 
-def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
-    """Predictions for every row of ``data``; with ``proba``, one column of probabilities per class."""
+def predict(model_path: str, data: str, *, proba: bool = False, keep: Sequence[str] = ()) -> Columns:
+    """Predictions for every row of ``data``; with ``proba``, one column of probabilities per class.
+
+    Columns of ``data`` named by ``keep`` stand before them, as they were read.
+    """
+    kept = _kept_columns(data, keep)
+    predicted = _predict(model_path, data, proba)
+    n = len(next(iter(predicted.values())))
+    short = next((name for name, values in kept.items() if len(values) != n), None)
+    if short is not None:
+        raise BadRequest(f"predict: {short!r} cannot be kept: it has {len(kept[short])} rows and {n} are predicted.")
+    double = next((name for name in kept if name in predicted), None)
+    if double is not None:
+        raise BadRequest(f"predict: {double!r} cannot be kept: the predictions have that name.")
+    return {**kept, **predicted}
+
+
+def _kept_columns(data: str, keep: Sequence[str]) -> Columns:
+    if not keep:
+        return {}
+    table = open_table(data)[0]
+    unknown = next((name for name in keep if name not in table.names), None)
+    if unknown is not None:
+        raise BadRequest(f"predict: {data} has no column {unknown!r} to keep; {close_names(unknown, table.names)}.")
+    return {name: as_written(table.columns[name]) for name in keep}
+
+
+def as_written(values: np.ndarray) -> np.ndarray:
+    """A column for a file: whole numbers without a point, nothing where a value is missing."""
+    absent = missing_mask(values)
+    if values.dtype.kind == "f" and np.all(values[~absent] == np.floor(values[~absent])):
+        return np.array([None if gone else int(v) for v, gone in zip(values.tolist(), absent)], dtype=object)
+    text = values.astype("datetime64[s]").astype(str) if values.dtype.kind == "M" else values
+    return np.array([None if gone else v for v, gone in zip(text.tolist(), absent)], dtype=object)
+
+
+def _predict(model_path: str, data: str, proba: bool) -> Columns:
     model, manifest = open_model(model_path)
     method = "predict_proba" if proba else "predict"
-    if not hasattr(model, method):
-        raise BadRequest(_cannot(model, model_path, method))
+    refuse_without(model, model_path, method)
     pictures = predict_pictures(model, data, proba, manifest)
     if pictures is not None:
         return pictures
     source = source_for(manifest, data)
     check_size(model, source, data, manifest)
-    predictions = getattr(model, method)(source.X)
+    rows = as_numbers(model, source)
+    for remark in drift_remarks(manifest.get("columns_seen", {}), rows, source.features):
+        warn_user(f"{data}: {remark}")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were compared by as_numbers
+        predictions = getattr(model, method)(rows)
+    return columns_of(model, predictions, proba)
+
+
+def refuse_without(model: Any, model_path: str, method: str) -> None:
+    """A sentence for a model that cannot do what is asked."""
+    if not hasattr(model, method):
+        raise BadRequest(_cannot(model, model_path, method))
+
+
+def columns_of(model: Any, predictions: Any, proba: bool) -> Columns:
+    """Predictions as named columns; with ``proba`` one of every class."""
     if isinstance(predictions, list):  # tags of the words of every text: as a tagger reads them, with blanks between
         predictions = [" ".join(map(str, tags)) for tags in predictions]
     values = np.asarray(predictions)
@@ -224,4 +283,4 @@ def source_for(
         hint = f"; {close}" if close.startswith("close") else ""
         raise BadRequest(f"{data} lacks the column {absent[0]!r}{others} that the model was trained on{hint}.")
     picked = source.table.select(features)
-    return replace(source, X=picked.to_pandas(), features=picked.names, table=picked)
+    return replace(source, given=None, features=picked.names, table=picked)

@@ -1,6 +1,7 @@
 """Where data come from: a file, stdin (``-``), a folder of pictures, or a named set with options.
 
-Options stand behind a colon: ``moons:n_samples=500,noise=0.2``, ``photos:resize=32x32,color=gray,unreadable=skip``.
+Options stand behind a colon: ``moons:n_samples=500,noise=0.2``, ``photos:resize=32x32,color=gray,unreadable=skip``,
+``book.xlsx:sheet=2024``.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import ast
 import difflib
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,18 @@ from margin.core.notices import warn_user
 from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.service.requests import BadRequest
+from margin.service.streams import (
+    AllRows,
+    count_rows,
+    names_stream,
+    open_stream,
+    refuse_as_one_table,
+    sampled_table,
+)
 
 __all__ = [
-    "Source", "folder_options", "image_folder", "open_source", "open_table", "picture_facts", "picture_files",
-    "table_of_frame",
+    "Source", "folder_options", "image_folder", "open_source", "open_streamed", "open_table", "picture_facts",
+    "picture_files", "table_of_frame",
 ]  # fmt: skip
 
 
@@ -32,11 +42,12 @@ __all__ = [
 class Source:
     """Rows to learn from or to predict: ``X`` as a model sees it, ``y`` if there is a target.
 
-    ``untargeted`` rows had no value of it and were left out, where that was asked for.
+    ``given`` is X where it is no table, or None. ``untargeted`` rows had no value of the target and were left out,
+    where that was asked for. Of a ``streamed`` table they are a sample, by which columns are judged.
     """
 
     name: str
-    X: Any
+    given: Any
     y: np.ndarray | None
     features: tuple[str, ...]
     target: str
@@ -45,13 +56,25 @@ class Source:
     table: Table | None = None
     image_shape: tuple[int, ...] | None = None
     untargeted: int = 0
+    streamed: AllRows | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are to learn from; ``X`` holds only some of those of a stream."""
+        return len(self.X) if self.streamed is None else self.streamed.n_rows
+
+    @cached_property
+    def X(self) -> Any:
+        """A table as a data frame, made when it is asked for: pandas costs more than many a prediction."""
+        return self.table.to_pandas() if self.given is None and self.table is not None else self.given
 
     @property
     def needs_preparation(self) -> bool:
         """Whether columns must be imputed or encoded before a model can take them."""
-        return self.table is not None and (
-            any(kind != "number" for kind in self.table.kinds.values()) or any(self.table.missing().values())
-        )
+        if self.table is None:
+            return False
+        lacking = any(self.table.missing().values()) if self.streamed is None else self.streamed.lacking
+        return lacking or any(kind != "number" for kind in self.table.kinds.values())
 
 
 #: What happens to rows of a file that have no value of the target: an error, they are left out, or no target is read.
@@ -66,10 +89,25 @@ def open_source(spec: str, target: str | None = None, task: str | None = None, u
     name, _, options = spec.partition(":")
     if name in data.names() and not Path(spec).exists():
         return _from_named(name, options, target, task)
-    folder = image_folder(spec)
+    folder = None if names_stream(spec) else image_folder(spec)
     if folder is not None:
         return _from_folder(folder, spec)
     return _from_table(spec, _read(spec), target, task, untargeted)
+
+
+def open_streamed(spec: str, target: str | None, ignore: Sequence[str] = ()) -> Source:
+    """The source of many files: a sample of their rows stands for the columns, and all rows are ``streamed``."""
+    rows = open_stream(spec, target)
+    if ignore:
+        unknown = next((name for name in ignore if name not in rows.names), None)
+        if unknown is not None:
+            raise BadRequest(f"{spec} has no column {unknown!r}; its columns are {', '.join(rows.names)}.")
+        rows = rows.select([name for name in rows.names if name not in ignore])
+    table, y = sampled_table(rows)
+    counted = count_rows(rows)
+    task = "density" if y is None else data.detect_task(y)
+    streamed = AllRows(rows, counted.n_rows, counted.lacking > 0)
+    return Source(spec, table.to_pandas(), y, table.names, target or "", task, rows.hash(), table, streamed=streamed)
 
 
 def image_folder(spec: str) -> Path | None:
@@ -106,6 +144,10 @@ def table_of_frame(frame: Any) -> Table | None:
 def _read(spec: str) -> Table:
     if not spec.strip():
         raise BadRequest("The name of the data is empty; give a file, - for stdin, or a named data set.")
+    file, mark, sheet = spec.rpartition(":sheet=")
+    if mark and not Path(spec).exists() and Path(file).is_file():
+        return data.read(file, sheet=sheet)
+    refuse_as_one_table(spec)
     if spec != "-" and not Path(spec).exists():
         if "://" in spec:
             raise BadRequest(
@@ -267,9 +309,7 @@ def _from_table(name: str, table: Table, target: str | None, task: str | None, u
             raise BadRequest(str(error)) from None
     detected_task = task or ("density" if y is None or not len(y) else data.detect_task(y))
     left_out = rows - len(table)
-    return Source(
-        name, X.to_pandas(), y, X.names, target or "", detected_task, table.hash(), table=X, untargeted=left_out
-    )
+    return Source(name, None, y, X.names, target or "", detected_task, table.hash(), table=X, untargeted=left_out)
 
 
 def _parsed_options(text: str) -> dict[str, Any]:

@@ -67,5 +67,5 @@ def _column_of_texts(entry: catalog.Entry, source: Source) -> Source:
     y = source.y
     if entry.task == "tagging":
         tags: Any = None if y is None else [str(row).split() for row in y]  # of unequal lengths, so no array
-        return replace(source, X=[text.split() for text in texts], y=tags, table=None)
-    return replace(source, X=texts, y=y, table=None)
+        return replace(source, given=[text.split() for text in texts], y=tags, table=None)
+    return replace(source, given=texts, y=y, table=None)

@@ -193,12 +193,10 @@ def _strict_json(path: Path, text: str | bytes) -> Any:
 
 def _depth(document: Any) -> int:
     """Levels of nesting, counted without recursion."""
-    deepest, stack = 0, [(document, 1)]
-    while stack:
-        value, level = stack.pop()
-        deepest = max(deepest, level)
-        if isinstance(value, dict):
-            stack.extend((inner, level + 1) for inner in value.values())
-        elif isinstance(value, list):
-            stack.extend((inner, level + 1) for inner in value)
-    return deepest
+    depth, level = 0, [document]
+    while level:
+        depth += 1
+        objects = [value.values() for value in level if isinstance(value, dict)]
+        lists = [value for value in level if isinstance(value, list)]
+        level = [inner for values in (*objects, *lists) for inner in values]
+    return depth

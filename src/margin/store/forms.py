@@ -1,4 +1,4 @@
-"""Which form a class has: every package of models declares its own in ``stored.py``."""
+"""Which form a class has: that of its declared attributes, or where a family lists its forms, of its ``stored.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.invariants import Form, Violation
-from margin.core.parameters import check_parameters
+from margin.core.parameters import check_parameters, forms_of
 
 __all__ = ["check_model", "form_of"]
 
@@ -22,15 +22,31 @@ PLAIN = "biufcMmUO"  # kinds of arrays that hold data
 def form_of(path: str) -> Form:
     """The form of the class at a dotted path of the registry; an empty one where none is declared.
 
-    >>> sorted(form_of("margin.cluster.KMeans").attributes)
-    ['cluster_centers_', 'inertia_', 'labels_', 'n_iter_']
+    >>> form_of("margin.cluster.KMeans").attributes["cluster_centers_"].dims
+    ('n_clusters', 'n_features')
     """
     package, _, name = path.rpartition(".")
-    module = "margin.store.scikit_learn" if package.startswith("sklearn") else _declaring_module(package)
-    forms = importlib.import_module(module).FORMS
+    if package.startswith("sklearn"):
+        from margin.store.scikit_learn import FORMS
+
+        return FORMS.get(name, Form({}))
+    return _listed(package, name) or form_of_class(getattr(importlib.import_module(package), name))
+
+
+def form_of_class(cls: type) -> Form:
+    """What the declarations of a class and its bases say of a fitted model."""
+    return Form(forms_of(cls), getattr(cls, "_stored_rules", ()), getattr(cls, "_may_be_empty", ()))
+
+
+def _listed(package: str, name: str) -> Form | None:
+    """The form that the ``FORMS`` of a package have for a class."""
+    module = _declaring_module(package)
+    if module == "margin.stored":
+        return None
+    forms = getattr(importlib.import_module(module), "FORMS", {})
     if name not in forms and importlib.util.find_spec(f"{module}_networks"):  # apart, since reading them loads torch
         forms = importlib.import_module(f"{module}_networks").FORMS
-    return forms.get(name, Form({}))
+    return forms.get(name)
 
 
 def _declaring_module(package: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,12 @@ def load_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def library_versions() -> dict[str, str]:
     """Versions of what computed the numbers, read without importing the libraries."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in LIBRARIES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
+
+
+@cache  # reading what an installer wrote takes longer than saving a small model
+def _version(library: str) -> str:
+    return metadata.version(library)
 
 
 def _warn_of_other_scikit_learn(path: str | Path, written: str) -> None:

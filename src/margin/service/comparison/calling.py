@@ -1,144 +1,44 @@
-"""``margin.compare``: the arguments of a call become a request."""
+"""``margin.compare``: the arguments of a call become a request.
+
+The options are declared in :mod:`margin.service.comparison_request`; the signature and documentation here are made from
+them, and so is ``calling.pyi``, which type checkers and editors read (:mod:`margin.stub`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
-from margin.service.comparison.job import Watch
-from margin.service.comparison.request import AUTO, ComparisonRequest
-from margin.service.comparison.result import Comparison
+from margin.core.parameters import parameters_of
 from margin.service.comparison.running import run_comparison
+from margin.service.comparison_request import ComparisonRequest, HowToRun
 from margin.service.requests import BadRequest
 
-if TYPE_CHECKING:
-    from margin.service.comparison.generative import GenerativeComparison
+__all__ = ["OPTIONS", "compare"]
 
-__all__ = ["compare"]
+#: Options that name models or columns, of which one may be given alone.
+NAMES = ("models", "exclude", "ignore")
+OPTIONS = {**parameters_of(ComparisonRequest), **parameters_of(HowToRun)}
 
 
-@overload
 def compare(
-    data: Any,
-    *,
-    generative: Literal[True],
-    models: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
-    held_out: float | None = None,
-    ignore: Sequence[str] = (),
-    kinds: Mapping[str, str] | None = None,
-    budget: str | float | None = AUTO,
-    seed: int = 0,
-    out: str | Path | None = None,
-    watch: Callable[[GenerativeComparison], None] | None = None,
-) -> GenerativeComparison: ...
-@overload
-def compare(
-    data: Any,
-    y: Any = None,
-    *,
-    target: str | None = None,
-    task: str | None = None,
-    metric: str | None = None,
-    models: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
-    folds: int = 5,
-    held_out: float | None = None,
-    group: Any = None,
-    time: Any = None,
-    ignore: Sequence[str] = (),
-    kinds: Mapping[str, str] | None = None,
-    missing_target: str = "drop",
-    budget: str | float | None = AUTO,
-    tune: int = 0,
-    ensembles: bool = True,
-    curve: bool | None = None,
-    seed: int = 0,
-    generative: Literal[False] = False,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    existing: str = "refuse",
-    watch: Watch | None = None,
-) -> Comparison: ...
-def compare(
-    data: Any,
-    y: Any = None,
-    *,
-    target: str | None = None,
-    task: str | None = None,
-    metric: str | None = None,
-    models: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
-    folds: int = 5,
-    held_out: float | None = None,
-    group: Any = None,
-    time: Any = None,
-    ignore: Sequence[str] = (),
-    kinds: Mapping[str, str] | None = None,
-    missing_target: str = "drop",
-    budget: str | float | None = AUTO,
-    tune: int = 0,
-    ensembles: bool = True,
-    curve: bool | None = None,
-    seed: int = 0,
-    generative: bool = False,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    existing: str = "refuse",
-    watch: Any = None,
-) -> Comparison | GenerativeComparison:
+    data: Any, y: Any = None, *, out: Any = None, existing: str = "refuse", watch: Any = None, **options: Any
+) -> Any:
     """Compare every suitable model on a table: cross-validated scores with intervals, costs, failures as rows.
 
     Parameters
     ----------
-    data : data frame, path, name of a set, or array
-        The table; a data frame of pandas or polars, a file, a bundled set such as "iris", or X with ``y``.
+    data : data frame, path, name of a set, stream or array
+        The table; a data frame of pandas or polars, a file, a bundled set such as "iris", or X with ``y``. Of a pattern
+        of files, or ``margin.stream``, rows drawn from all are compared on (at most 100,000), and a winner that takes
+        streams is then fitted on all rows.
     y : array, optional
         The target where it is not a column of ``data``.
-    target : str, optional
-        The column to predict.
-    task : {"classification", "regression"}, optional
-        By default found from the target.
-    metric : str, optional
-        What decides, by default accuracy (roc_auc or balanced_accuracy where a class is rare) or rmse. Any name of
-        ``margin.metrics.REGISTRY``, with options as in "fbeta:beta=2".
-    models, exclude : list of str
-        Only these models of the catalog; all but these.
-    settings : mapping or list of str
-        ``{"svc": {"C": 10}}`` or ``["svc.C=10"]``.
-    folds : int
-        Folds of the cross-validation.
-    held_out : float, optional
-        Fraction of the rows that judge the winner once; by default a fifth from 500 rows on. 0 for none.
-    group, time : str or array, optional
-        Column (or labels) of rows that belong together, or by which rows are ordered: folds respect it.
-    ignore : list of str
-        Columns to leave out.
-    kinds : mapping, optional
-        Column -> "number", "flag", "category", "text" or "date", where it was read otherwise.
-    missing_target : {"drop", "class", "error"}
-        What happens to rows without a target.
-    budget : str or float, optional
-        Time for all of it, such as "5m" or seconds; "auto" is three minutes above 5,000 rows or two million cells;
-        None is no limit.
-    tune : int
-        Number of settings to try for each of the three leaders, inside each fold.
-    ensembles : bool
-        Whether the leaders are also put together as a blend and a stack.
-    curve : bool, optional
-        Whether the winner's learning curve is measured; by default if that costs little.
-    seed, n_jobs : int
-        Seed of folds and models; processes, by default one per core.
-    generative : bool
-        Whether models that draw new rows are compared, by the density of rows they have not seen and by their samples.
-        All columns are described and none is predicted, so only ``models``, ``exclude``, ``settings``, ``held_out`` (a
-        quarter by default), ``ignore``, ``kinds``, ``budget``, ``seed``, ``out`` and ``watch`` act.
+    (options)
     out : path, optional
         Folder that keeps everything: killed, the same call continues. A temporary one by default.
     existing : {"refuse", "new", "force"}
@@ -147,31 +47,68 @@ def compare(
     watch : function, optional
         Called with the comparison after every trial.
 
+    Notes
+    -----
+    With ``generative=True`` all columns are described and none is predicted: only ``models``, ``exclude``,
+    ``settings``, ``held_out`` (a quarter by default), ``ignore``, ``kinds``, ``budget``, ``seed``, ``out`` and
+    ``watch`` act, and the result is a ``GenerativeComparison``. With ``horizon`` the target is a series: only
+    ``target``, ``time``, ``ignore``, ``models``, ``exclude`` and ``out`` act, and the result is a ``ForecastBoard``.
+
     Examples
     --------
     >>> result = compare("iris", models=["gaussian-nb", "k-neighbors-classifier"], folds=3, n_jobs=1)
     >>> result.winner in list(result.board["model"]), result.best_.predict(result.X[:2]).tolist()
     (True, [0, 0])
     """
-    request = ComparisonRequest(
-        None if target is None else str(target), task, metric, _names("models", models), _names("exclude", exclude),
-        (settings,) if isinstance(settings, str) else settings, folds, held_out, group, time, _names("ignore", ignore),
-        dict(kinds or {}), missing_target, budget, tune, ensembles, curve,
-        int(seed) if isinstance(seed, np.integer) else seed, generative,
-    )  # fmt: skip
+    unknown = next((name for name in options if name not in OPTIONS), None)
+    if unknown is not None:
+        raise TypeError(f"compare() got an unexpected keyword argument {unknown!r}")
+    how = HowToRun(**{name: options.pop(name) for name in parameters_of(HowToRun) if name in options})
+    how.check()
+    request = ComparisonRequest(**{name: _plain(name, value) for name, value in options.items()})
     folder = None if out is None else Path(out)
-    if generative:
-        idle = {"y": y is not None, "n_jobs": n_jobs is not None, "existing": existing != "refuse"}
+    if request.horizon is not None:
+        _refuse_idle(
+            y=y is not None,
+            n_jobs=how.n_jobs is not None,
+            cluster=how.cluster is not None,
+            existing=existing != "refuse",
+        )
+        from margin.service.forecast_board import compare_forecasters
+
+        return compare_forecasters(data, request, out=folder)
+    if request.generative:
+        given = {name: value is not None for name, value in vars(how).items()}
+        idle = {"y": y is not None, **given, "existing": existing != "refuse"}
         if any(idle.values()):
             raise BadRequest(f"compare: {next(name for name in idle if idle[name])} does not act on generative models.")
         from margin.service.comparison.generative import run_generative
 
         return run_generative(data, request, out=folder, watch=watch)
-    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch, existing=existing)
+    return run_comparison(data, y, request, out=folder, watch=watch, existing=existing, **vars(how))
+
+
+def _refuse_idle(**idle: bool) -> None:
+    """Refuse arguments that would be ignored."""
+    given = next((name for name, is_given in idle.items() if is_given), None)
+    if given is not None:
+        raise BadRequest(f"compare: {given} does not act on forecasters.")
+
+
+def _plain(name: str, value: Any) -> Any:
+    """An option as a request holds it: one name or setting alone is a list of one, numbers are Python's."""
+    if name in NAMES:
+        return _names(name, value)
+    if name == "settings" and isinstance(value, str):
+        return (value,)
+    if name == "kinds":
+        return dict(value or {})
+    if name == "target" and value is not None:  # columns of a frame may be called by numbers
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _names(argument: str, given: str | Sequence[Any]) -> tuple[str, ...]:
-    """Names as they may be given: one alone, or several; columns of a frame may be called by numbers."""
     names = (given,) if isinstance(given, str) else tuple(given)
     unnamed = next((name for name in names if hasattr(name, "get_params")), None)
     if unnamed is not None:
@@ -181,3 +118,24 @@ def _names(argument: str, given: str | Sequence[Any]) -> tuple[str, ...]:
             " parameters."
         )
     return tuple(map(str, names))
+
+
+def _signature() -> inspect.Signature:
+    """What ``compare`` takes, with every option by its name."""
+    plain = [p for p in inspect.signature(compare).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=p.default, annotation=p.annotation)
+        for name, p in OPTIONS.items()
+    ]
+    results = "Comparison | GenerativeComparison | ForecastBoard"
+    return inspect.Signature([*plain[:2], *options, *plain[2:]], return_annotation=results)
+
+
+def _option_lines() -> Iterator[str]:
+    for name, option in OPTIONS.items():
+        yield f"{name} : {option.domain.type_text()}, default={option.default!r}"
+        yield f"    {option.sentence}"
+
+
+compare.__signature__ = _signature()  # type: ignore[attr-defined]
+compare.__doc__ = (compare.__doc__ or "").replace("(options)", "\n    ".join(_option_lines()))

@@ -17,8 +17,9 @@ from margin.selection import Candidate, FoldPlan
 from margin.selection.bounded import MARGIN, MARGIN_IN_TIME
 from margin.selection.chance import guess_text, make_guess
 from margin.service.comparison.data import OpenedData
-from margin.service.comparison.request import ComparisonRequest
+from margin.service.comparison.other_libraries import NOT_SAVED, candidates_of_others, installed
 from margin.service.comparison.rows import BoardRow, Preparations, board_rows
+from margin.service.comparison_request import ComparisonRequest
 from margin.service.nearest import entry_of
 from margin.service.preparation import behind, on_log_target, on_standard_target
 from margin.service.requests import BadRequest
@@ -38,8 +39,11 @@ def candidates_for(
     """
     source = opened.source
     known = board_rows(source, opened.profile)
-    picked = names_of(request.models, known, source.task)
-    excluded = names_of(request.exclude, known, source.task)
+    others = _of_other_libraries(opened, request)
+    picked = names_of([name for name in request.models if name not in installed()], known, source.task)
+    excluded = names_of([name for name in request.exclude if name not in installed()], known, source.task)
+    if request.models and not picked:
+        raise BadRequest(f"compare: {', '.join(request.models)}: {NOT_SAVED}; name a model of the catalog beside them.")
     rows = (
         [known[name] for name in known if name in picked] if picked else [r for r in known.values() if r.entry.compared]
     )
@@ -62,8 +66,17 @@ def candidates_for(
         make = partial(_make, row.entry.name, prepared.of(row), request.seed, own, bounds, row.log_target)
         settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
         candidates.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
+    candidates += candidates_of_others(others, source.task, prepared, request.seed, margin_of(opened))
     baseline = Candidate(BASELINE, partial(make_guess, source.task, metric, request.seed), guess_text(metric))
     return [baseline, *candidates], left_out
+
+
+def _of_other_libraries(opened: OpenedData, request: ComparisonRequest) -> list[str]:
+    """Installed libraries whose boosting joins: those that are named, or all unless models are; not for pictures."""
+    if opened.source.image_shape is not None:
+        return []
+    wanted = request.models or installed()
+    return [name for name in installed() if name in wanted and name not in request.exclude]
 
 
 def margin_of(opened: OpenedData) -> float | None:

@@ -17,7 +17,9 @@ from margin.service.comparison.candidates import BASELINE
 if TYPE_CHECKING:
     from margin.service.comparison.result import Comparison
 
-__all__ = ["ahead_when_cut", "beyond_the_interval", "cut_short", "hardly_told_apart", "nothing_learned"]
+__all__ = [
+    "ahead_when_cut", "beyond_the_interval", "cut_short", "hardly_told_apart", "nothing_learned", "of_which_rows",
+]  # fmt: skip
 
 #: Where a few large errors decide a metric, this one tells about the others.
 TYPICAL = "mae"
@@ -35,10 +37,17 @@ def nothing_learned(comparison: Comparison) -> str:
         return "≈ the baseline is not distinguishable from the best either: nothing was found to learn."
     if not gains or np.mean(gains) > 0:
         return ""
-    return (
-        f"The baseline, which looks at no column, is as good as {comparison.winner} on the same rows:"
-        " nothing was found to learn."
-    )
+    better = [
+        s.model for s in comparison.standings if s.model in comparison.not_saved and _beats(comparison, s, baseline)
+    ]
+    nothing = f"only {', '.join(better)} found something to learn" if better else "nothing was found to learn"
+    return f"The baseline, which looks at no column, is as good as {comparison.winner} on the same rows: {nothing}."
+
+
+def _beats(comparison: Comparison, standing: Standing, baseline: Standing) -> bool:
+    """Whether a model is ahead of the baseline in the mean over folds."""
+    sign = 1 if comparison.metric.greater_is_better else -1
+    return standing.status == "ranked" and sign * (standing.mean - baseline.mean) > 0
 
 
 def cut_short(comparison: Comparison) -> str:
@@ -61,6 +70,21 @@ def cut_short(comparison: Comparison) -> str:
     led = "" if not ahead else f" {', '.join(ahead)} {'was' if len(ahead) == 1 else 'were'} ahead on the same rows."
     within = seconds_text(comparison.budget)
     return f"Time ended the search after {within}: of {models} models, {listed}.{led} --budget gives more time."
+
+
+def of_which_rows(comparison: Comparison) -> str:
+    """On which rows the winner is fitted and which ones the scores speak of, where many files were compared on some."""
+    drawn, facts = comparison.drawn, comparison.run.manifest.get("winner", {})
+    if drawn is None or not comparison.winner or not facts.get("finished"):
+        return ""
+    if facts.get("all_rows"):
+        held_out = ", the held-out one too," if comparison.held_out_score is not None else ""
+        return (
+            f"{comparison.winner} is fitted on {comparison.fitted_on}; every score{held_out} is of fits on the"
+            f" {len(comparison.y):,} rows drawn."
+        )
+    reason = facts.get("on_sample", "that is still to be done")
+    return f"{comparison.winner} is fitted on {comparison.fitted_on} and not on all {drawn.n_rows:,}: {reason}."
 
 
 def ahead_when_cut(comparison: Comparison) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.data.structure import few_combinations, mixed
+from margin.data.structure import COPIES_AMONG_REPEATS, few_combinations, mixed, repeats_beyond_chance
 
 __all__ = ["array_copies", "copies_remark", "many_copies"]
 
@@ -47,4 +47,6 @@ def array_copies(X: Any, y: np.ndarray) -> np.ndarray | None:
         keys = mixed(keys, hashed)
     if many_copies(keys) is None or few_combinations([len(np.unique(column)) for column in X.T], len(X)):
         return None
-    return keys
+    codes = [pd.factorize(column)[0] for column in X.T]
+    repeats = len(keys) - len(np.unique(keys))
+    return keys if repeats_beyond_chance(codes, keys) >= COPIES_AMONG_REPEATS * repeats else None

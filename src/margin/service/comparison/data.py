@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from margin.data.log_target import is_skewed
 from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.comparison.copies import array_copies, copies_remark, many_copies
-from margin.service.comparison.request import ComparisonRequest
+from margin.service.comparison.drawn import DrawnTable, draw_rows
+from margin.service.comparison_request import ComparisonRequest
+from margin.service.profiles import left_out_remarks, lost_values
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, image_folder, open_source, open_table, table_of_frame
 
@@ -31,7 +33,6 @@ LOPSIDED = 0.9
 #: Errors are squared and summed, which must stay below the largest number.
 LARGEST_TARGET = 1e150
 MISSING_LABEL = "(missing)"
-MOST_COLUMNS_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,28 @@ class OpenedData:
     remarks: list[str] = field(default_factory=list)
     profile: Profile | None = None
     lopsided: bool = False
+    found_group: str = ""  # the column whose groups the folds keep whole, though nobody asked for it
+    drawn: DrawnTable | None = None  # where the rows are drawn from more of them
+    unused_order: str = ""  # what the table says about its rows and the folds do not know, as a sentence
+
+    @cached_property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes in order; none for a regression."""
+        if self.source.task != "classification" or self.source.y is None:
+            return ()
+        return tuple(np.unique(self.source.y).tolist())
 
 
 def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     """Open ``data`` as ``request`` says; ``y`` is the target where it is not a column."""
     if request.group is not None and request.time is not None:
         raise BadRequest("compare: give a group or a time, not both.")
-    if isinstance(data, str | Path) and image_folder(str(data)) is not None:
+    drawn = draw_rows(data, y, request)
+    if drawn is None and isinstance(data, str | Path) and image_folder(str(data)) is not None:
         return _from_arrays(str(data), y, request)
-    if isinstance(data, np.ndarray | list) or _is_plain_named(data, request):
+    if drawn is None and (isinstance(data, np.ndarray | list) or _is_plain_named(data, request)):
         return _from_arrays(data, y, request)
-    name, table, target, task = _table(data, y, request)
+    name, table, target, task = _table(data if drawn is None else drawn, y, request)
     if target is None:
         raise BadRequest(f"compare: {name} needs a target; name its column with --target.")
     if target not in table.names:
@@ -69,19 +81,28 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     columns = [column for column in (request.group, request.time) if isinstance(column, str)]
     if target in columns:
         raise BadRequest(f"compare: {target} is the target, so it cannot say how rows belong together.")
+    remarks += [f"Compared on {drawn.sentence}."] if drawn is not None and drawn.is_part else []
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
-    profile = _judged(table, target, request, columns)
-    remarks += [*_left_out(profile, {*columns, *request.ignore}), *_lost_values(profile)]
+    profile = _judge_columns(table, target, request, columns)
+    remarks += [*left_out_remarks(profile, {*columns, *request.ignore}), *lost_values(profile)]
+    found = _found_group(profile, request)
+    if found:
+        labels["group"], columns = _labels(table, "group", found, kept), [found]
     copies = None if columns or request.group is not None or request.time is not None else many_copies(profile.copies)
-    remarks += [remark for remark in profile.remarks if copies is None or remark != profile.copies_remark]
-    remarks += [*_suspicions(profile, request), *copies_remark(copies)]
+    unused = "" if found else _unused_order(profile, request)
+    remarks += [r for r in profile.remarks if not _is_said_elsewhere(r, profile, copies, unused)]
+    remarks += [*([_kept_whole(found)] if found else []), *copies_remark(copies)]
     _, values = profile.table.split_target(target)
     X = profile.table.select(profile.used)
-    source = Source(name, X.to_pandas(), values, X.names, target, task or profile.task, table.hash(), table=X)
-    return _checked(OpenedData(source, labels["group"], labels["time"], copies, (*columns, "")[0], remarks, profile))
+    digest = table.hash() if drawn is None else drawn.hash
+    source = Source(name, None, values, X.names, target, task or profile.task, digest, table=X)
+    opened = OpenedData(
+        source, labels["group"], labels["time"], copies, (*columns, "")[0], remarks, profile, drawn=drawn
+    )
+    return _check(replace(opened, found_group=found, unused_order=unused))
 
 
-def _judged(table: Table, target: str, request: ComparisonRequest, ignored: list[str]) -> Profile:
+def _judge_columns(table: Table, target: str, request: ComparisonRequest, ignored: list[str]) -> Profile:
     """The profile of the table: which columns can be used, and what to beware."""
     try:
         profile = data_package.profile(table, target, kinds=request.kinds, ignore=[*request.ignore, *ignored])
@@ -93,28 +114,45 @@ def _judged(table: Table, target: str, request: ComparisonRequest, ignored: list
     return profile
 
 
-def _suspicions(profile: Profile, request: ComparisonRequest) -> list[str]:
-    """How to act on rows that seem to belong together: plain folds would put them on both sides."""
+def _is_said_elsewhere(remark: str, profile: Profile, copies: np.ndarray | None, unused: str) -> bool:
+    """Whether another remark says the same: on columns left out, on rows that stay together, on lone classes."""
+    if copies is not None and remark == profile.copies_remark:
+        return True
+    if unused and ("folds should follow time" in remark or "folds should keep them whole" in remark):
+        return True
+    return f" copies the target {profile.target!r}" in remark or "in one row only: no fold" in remark
+
+
+def _found_group(profile: Profile, request: ComparisonRequest) -> str:
+    """The column that is called like the owner of several rows, by which folds are made unless something was asked."""
+    found = profile.suggested_group
+    if request.group is not None or request.time is not None or found is None or found in profile.used:
+        return ""
+    return found
+
+
+def _kept_whole(group: str) -> str:
+    return (
+        f"The folds keep the groups of {group} whole, as new rows will be of new ones; --ignore {group} divides rows."
+    )
+
+
+def _unused_order(profile: Profile, request: ComparisonRequest) -> str:
+    """What plain folds do not know: that rows seem to belong together, or to be in order of time."""
     if request.group is not None or request.time is not None:
-        return []
-    for option, column in (("--group", profile.suggested_group), ("--time", profile.suggested_time)):
-        if column:
-            return [f"The folds do not know of that: {option} {column} tells them."]
-    return []
-
-
-def _left_out(profile: Profile, named_by_user: Collection[str]) -> list[str]:
-    """A remark for every column that no model sees, but for those the user named."""
-    silent = {*named_by_user, profile.target}
-    remarks = [f"{c.name}: {c.remark}." for c in profile.columns if not c.used and c.name not in silent]
-    more = len(remarks) - MOST_COLUMNS_NAMED
-    return remarks if more <= 1 else [*remarks[:MOST_COLUMNS_NAMED], f"{more} more columns are left out."]
-
-
-def _lost_values(profile: Profile) -> list[str]:
-    """A remark for every column in which values are there but count as missing."""
-    lost = [(c.name, part) for c in profile.columns if c.used for part in c.remark.split("; ") if "as missing" in part]
-    return [f"{name}: {part}." for name, part in lost[:MOST_COLUMNS_NAMED]]
+        return ""
+    if profile.suggested_group:
+        name = profile.suggested_group
+        return (
+            f"The folds divide the rows of each {name}: if new rows will be of a new {name}, ask with --group {name}."
+        )
+    if profile.suggested_time:
+        name = profile.suggested_time
+        return (
+            f"The folds do not follow {name}: scores are of rows in between; if later rows are to be predicted, ask"
+            f" with --time {name}."
+        )
+    return ""
 
 
 def _is_plain_named(data: Any, request: ComparisonRequest) -> bool:
@@ -150,14 +188,14 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     groups, times = (None if g is None else np.asarray(g) for g in (request.group, request.time))
     absent = _absent(source.y)
     if absent.any():
-        source = replace(source, X=_rows(source.X, ~absent), y=source.y[~absent])
+        source = replace(source, given=_rows(source.X, ~absent), y=source.y[~absent])
         groups, times = (None if g is None else g[~absent] for g in (groups, times))
         remarks.append(_dropped_sentence(int(absent.sum()), len(absent), source.target))
     assert source.y is not None
     copies = None if groups is not None or times is not None else many_copies(array_copies(source.X, source.y))
     remarks += copies_remark(copies)
     source = replace(source, task=source.task or _task(source.y))
-    return _checked(OpenedData(source, groups, times, copies, "", remarks))
+    return _check(OpenedData(source, groups, times, copies, "", remarks))
 
 
 def _unmasked(values: Any) -> np.ndarray:
@@ -169,6 +207,8 @@ def _unmasked(values: Any) -> np.ndarray:
 
 def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, str | None, str | None]:
     """Name, table, target column and task, as far as they are known."""
+    if isinstance(data, DrawnTable):
+        return data.name, data.table, data.stream.target, request.task
     if isinstance(data, str | Path):
         spec = str(data)
         read, own = open_table(spec)
@@ -275,7 +315,7 @@ def _rows(X: Any, rows: np.ndarray) -> Any:
     return X.loc[rows].reset_index(drop=True) if hasattr(X, "loc") else X[rows]
 
 
-def _checked(opened: OpenedData) -> OpenedData:
+def _check(opened: OpenedData) -> OpenedData:
     """Refuse a target that cannot be learned; leave out classes with a single row; say what is lopsided."""
     source = opened.source
     y, target = source.y, source.target
@@ -318,7 +358,8 @@ def _checked(opened: OpenedData) -> OpenedData:
             None if part is None else part[kept] for part in (opened.groups, opened.times, opened.copies)
         )
         table = None if source.table is None else source.table.take(kept)
-        source = replace(source, X=_rows(source.X, kept), y=y[kept], table=table)
+        given = _rows(source.X, kept) if table is None else None
+        source = replace(source, given=given, y=y[kept], table=table)
         opened = replace(opened, source=source, groups=groups, times=times, copies=copies)
         counts = counts[~rare]
     if len(counts) < 2:

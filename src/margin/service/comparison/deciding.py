@@ -9,10 +9,10 @@ from margin.metrics import metric as metric_named
 from margin.selection import FoldPlan
 from margin.selection.bounded import BoundedPipeline
 from margin.service.comparison.data import OpenedData
-from margin.service.comparison.request import ComparisonRequest
+from margin.service.comparison_request import ComparisonRequest
 from margin.service.requests import BadRequest
 
-__all__ = ["PRIMARY", "bounds_sentence", "defined_metric", "fewer_folds", "requested_metric"]
+__all__ = ["PRIMARY", "bounds_sentence", "choose_metric", "fewer_folds", "replace_undefined_metric"]
 
 PRIMARY = {"classification": "accuracy", "regression": "rmse"}
 #: Decides where one class is so frequent that accuracy says little; it needs no probabilities and no threshold.
@@ -21,16 +21,16 @@ PRIMARY_IF_LOPSIDED = "roc_auc"
 SEES_EVERY_CLASS = "balanced_accuracy"
 
 
-def requested_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
+def choose_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
     """The metric that decides."""
     task = opened.source.task
     if request.metric is None:
         suggested = None if opened.profile is None or opened.profile.task != task else opened.profile.suggested_metric
         chosen = suggested or (PRIMARY_IF_LOPSIDED if opened.lopsided else PRIMARY[task])
         if chosen != PRIMARY[task]:
-            opened.remarks.append(
-                f"The classes are out of balance, so accuracy says little and {chosen} decides; --metric names another."
-            )
+            known = any("out of balance" in remark for remark in opened.remarks)
+            cause = "Accuracy" if known else "The classes are out of balance: accuracy"
+            opened.remarks.append(f"{cause} says little then, and {chosen} decides; --metric names another.")
         return metric_named(chosen)
     try:
         metric = metric_named(request.metric)
@@ -62,7 +62,7 @@ def bounds_sentence(y: np.ndarray, margin: float) -> str:
     return f"No model predicts outside {low:.4g} to {high:.4g}: the range of the target and {beyond} beyond it."
 
 
-def defined_metric(decides: Metric, request: ComparisonRequest, opened: OpenedData, plan: FoldPlan) -> Metric:
+def replace_undefined_metric(decides: Metric, request: ComparisonRequest, opened: OpenedData, plan: FoldPlan) -> Metric:
     """The metric that decides, or another where the user chose none and some part of the rows lacks a class."""
     if not decides.ranks:
         return decides

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from margin.core.strict_json import strict_text
 from margin.metrics import Metric
 from margin.runs import Run
 from margin.runs.folder import OUTPUTS
+from margin.runs.temporary import temporary_folder
 from margin.selection import FoldPlan, Output, Standing, Trial
 from margin.selection.outputs import scores_of
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
@@ -29,8 +31,12 @@ class ComparisonFolder:
     ``trials.jsonl``, ``outputs/MODEL/FOLD.npz``, ``folds.npz``, ``board.json``, ``curve.json``, ``judged.safetensors``.
     """
 
-    def __init__(self, run: Run, classes: Sequence[Any]):
-        self.run, self.classes = run, list(classes)
+    def __init__(
+        self, path: Path | None, identity: Mapping[str, Any], facts: Mapping[str, Any], classes: Sequence[Any]
+    ):
+        """Create the folder or take it up again; without a ``path`` a temporary one, which goes with this object."""
+        self.run = Run.open(path or temporary_folder(self, "margin-compare-"), identity, **facts)
+        self.classes = list(classes)
 
     @property
     def judged_path(self) -> Path:
@@ -102,6 +108,21 @@ class ComparisonFolder:
     def _output_path(self, model: str, fold: int) -> Path:
         return self.run.folder / OUTPUTS / model / ("held-out.npz" if fold < 0 else f"{fold}.npz")
 
+    def plan_or(self, plan: FoldPlan, n_rows: int) -> FoldPlan:
+        """The division of rows that an earlier start made, with which its trials were run, or ``plan`` if none is kept
+        or the file is not one for so many rows."""
+        path = self.run.folder / "folds.npz"
+        if not path.exists() or not self._trials_path.exists():
+            return plan
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                rows = {name: file[name] for name in file.files}
+            folds = [(rows[f"train_{i}"], rows[f"test_{i}"]) for i in range(len(plan.folds))]
+            kept = replace(plan, development=rows["development"], held_out=rows["held_out"], folds=folds)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return plan
+        return kept if len(rows) == 2 + 2 * len(folds) and _divides(kept, n_rows) else plan
+
     def write_plan(self, plan: FoldPlan) -> None:
         pairs = {
             f"{part}_{i}": rows for i, fold in enumerate(plan.folds) for part, rows in zip(("train", "test"), fold)
@@ -118,6 +139,15 @@ class ComparisonFolder:
 
     def _write_json(self, name: str, value: Any) -> None:
         write_atomically(self.run.folder / name, strict_text(value, indent=2).encode())
+
+
+def _divides(plan: FoldPlan, n_rows: int) -> bool:
+    """Whether the parts are positions of rows, and those that are trained on and tested on differ."""
+    parts = [plan.development, plan.held_out, *(part for fold in plan.folds for part in fold)]
+    if any(p.ndim != 1 or p.dtype.kind not in "iu" or (len(p) and not 0 <= p.min() <= p.max() < n_rows) for p in parts):
+        return False
+    pairs = [(plan.development, plan.held_out), *plan.folds]
+    return all(len(np.intersect1d(*pair)) == 0 for pair in pairs)
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -17,7 +17,8 @@ from margin.selection import Budget, Candidate, Standing, Task
 from margin.selection.comparison import Workers
 from margin.selection.schedule import START_SECONDS, last_fits_seconds, seconds_text
 from margin.selection.trial import HELD_OUT, LAST, Trial
-from margin.service.comparison.finishing import Watch, add_judgement, announce, is_judged, settings_found
+from margin.service.comparison.finishing import add_judgement, is_judged, settings_found
+from margin.service.comparison.job import ComparisonJob
 from margin.service.comparison.result import Comparison
 from margin.store.models import library_versions, save
 
@@ -30,16 +31,16 @@ MUCH_MORE = 4.0  # a last fit that takes so many times what was expected will ta
 NO_MATTER = 1.0  # seconds by which the last fits of a better model may take longer than the quickest ones
 
 
-def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: threading.Event, watch: Watch) -> None:
+def finish_in_time(job: ComparisonJob, workers: Any, budget: Budget, stop: threading.Event) -> None:
     """Judge and fit the best model that can be; ``workers()`` opens the processes in which that happens."""
-    run = comparison.run
+    run = job.setup.run
     while not stop.is_set():
-        _pass_over_the_dear(comparison, budget)
-        winner = comparison.winning_candidate
+        _pass_over_the_dear(job, budget)
+        winner = job.result().winning_candidate
         if winner is None:
             run.update(status="failed")
             return
-        if _is_fitted(comparison, winner) or _fit(comparison, winner, workers(), budget, stop, watch):
+        if _is_fitted(job, winner) or _fit(job, winner, workers(), budget, stop):
             if not stop.is_set():
                 run.update(status="finished")
             return
@@ -68,72 +69,71 @@ def _in_any_case(budget: Budget) -> float:
     return START_SECONDS + OVERRUN * budget.seconds
 
 
-def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
+def _pass_over_the_dear(job: ComparisonJob, budget: Budget) -> None:
     """Mark leaders whose last fits would outlast the budget; if all are too dear, the best of the cheapest is left."""
     left = _affordable(budget)
-    while (winner := comparison.winner) and not _is_fitted(comparison, comparison.winning_candidate):
-        ranked = [s for s in comparison.standings if s.model in comparison.eligible]
-        costs = {s.model: finishing_seconds(comparison, s) for s in ranked}
-        if costs[winner] <= left or len(costs) == 1:
+    while (found := job.result()).winner and not _is_fitted(job, found.winning_candidate):
+        ranked = [s for s in found.standings if s.model in found.eligible]
+        costs = {s.model: finishing_seconds(found, s) for s in ranked}
+        if costs[found.winner] <= left or len(costs) == 1:
             return
         if min(costs.values()) > left:
             quick = next(model for model in costs if costs[model] <= min(costs.values()) + NO_MATTER)
             dearer = [model for model in costs if model != quick]
         else:
-            dearer = [winner]
+            dearer = [found.winner]
         for model in dearer:
-            comparison.passed_over[model] = f"its last fit would take about {seconds_text(costs[model])}"
+            job.passed_over[model] = f"its last fit would take about {seconds_text(costs[model])}"
 
 
-def _is_fitted(comparison: Comparison, winner: Candidate | None) -> bool:
-    known = comparison.run.manifest.get("winner", {})
-    if winner is None or not known.get("finished") or not comparison.run.model_path.exists():
+def _is_fitted(job: ComparisonJob, winner: Candidate | None) -> bool:
+    run = job.setup.run
+    known = run.manifest.get("winner", {})
+    if winner is None or not known.get("finished") or not run.model_path.exists():
         return False
     return (known["model"], known["settings"]) == (winner.name, winner.settings)
 
 
-def _fit(
-    comparison: Comparison, winner: Candidate, workers: Workers, budget: Budget, stop: threading.Event, watch: Watch
-) -> bool:
+def _fit(job: ComparisonJob, winner: Candidate, workers: Workers, budget: Budget, stop: threading.Event) -> bool:
     """Both fits side by side; False if the model is not there at the end, and then another one must be."""
-    run, plan = comparison.run, comparison.plan
+    found, run, plan = job.result(), job.setup.run, job.setup.plan
     run.forget_fit()
     run.update(winner=_facts(winner, finished=False), status="running", versions=library_versions())
     # The only one left is fitted even if that takes longer: it is the cheapest of all.
-    limit = _limit(comparison, winner.name) if len(comparison.eligible) > 1 else None
-    everything, nothing = np.arange(len(comparison.y)), np.arange(0)
+    limit = _limit(found, winner.name) if len(found.eligible) > 1 else None
+    everything, nothing = np.arange(len(found.y)), np.arange(0)
     data_hash = str(run.manifest["identity"].get("data_hash", ""))
     tasks = [Task(winner.name, -1, everything, nothing, LAST, limit, keep=_keep(run.model_path, data_hash))]
-    if len(plan.held_out) and not is_judged(comparison, winner):
-        keep = _keep(comparison.kept.judged_path, data_hash)
+    if len(plan.held_out) and not is_judged(job, winner):
+        keep = _keep(found.kept.judged_path, data_hash)
         deadline = max(budget.deadline(FOR_THE_REPORT), budget.clock() + _in_any_case(budget))
         tasks.append(Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT, deadline=deadline, keep=keep))
     judging = f" and judged on {len(plan.held_out):,} rows held out" if len(tasks) > 1 else ""
-    announce(comparison, f"{winner.name} is fitted on all rows{judging}", watch)
+    job.announce(f"{winner.name} is fitted on {'all rows' if job.setup.drawn is None else 'the rows drawn'}{judging}")
     workers.add(winner)
     by_stage: dict[str, Trial] = {}
     for trial, output in workers.run(partial(next, iter(tasks), None), stop):
         by_stage[trial.stage] = trial
         if trial.stage == HELD_OUT and not trial.error:
-            add_judgement(comparison, trial, output)
-    return stop.is_set() or _settled(comparison, winner, by_stage)
+            add_judgement(job, trial, output)
+    return stop.is_set() or _settle(job, winner, by_stage)
 
 
-def _settled(comparison: Comparison, winner: Candidate, by_stage: dict[str, Trial]) -> bool:
+def _settle(job: ComparisonJob, winner: Candidate, by_stage: dict[str, Trial]) -> bool:
     """Take note of what the last fits gave."""
     last, judgement = by_stage.get(LAST), by_stage.get(HELD_OUT)
     failed = next((t.error for t in (last, judgement) if t is not None and t.error and not t.late), "")
     if failed:
-        comparison.given_up[winner.name] = f"failed on all rows: {failed}"
+        job.given_up[winner.name] = f"failed on all rows: {failed}"
         return False
     if last is None or last.late:
-        comparison.passed_over[winner.name] = f"its last fit {'was not done' if last is None else last.error}"
+        job.passed_over[winner.name] = f"its last fit {'was not done' if last is None else last.error}"
         return False
     if judgement is not None and judgement.late:
-        comparison.remarks.append("The budget ended before the held-out rows had judged the winner.")
+        job.remarks.append("The budget ended before the held-out rows had judged the winner.")
     if last.note:
-        comparison.remarks.append(f"{winner.name} {last.note}.")
-    comparison.run.update(winner=_facts(winner, finished=True), seconds=last.fit_seconds)
+        job.remarks.append(f"{winner.name} {last.note}.")
+    job.setup.run.update(winner=_facts(winner, finished=True), seconds=last.fit_seconds)
     return True
 
 

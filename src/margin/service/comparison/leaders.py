@@ -12,41 +12,44 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics import metrics_of
 from margin.selection import Candidate, Output, Standing, Trial
 from margin.selection.ensembles import BlendClassifier, BlendRegressor, blended, stacking_weights
 from margin.selection.outputs import PROBABILITIES, scores_of
+from margin.selection.trial import FOLD
 from margin.service.comparison.candidates import BASELINE
+from margin.service.comparison.job import ComparisonJob
 from margin.service.comparison.result import Comparison
 
-__all__ = ["BLEND", "STACK", "put_together"]
+__all__ = ["BLEND", "STACK", "add_ensembles"]
 
 BLEND, STACK = "blend", "stack"
 BLENDED, STACKED = 3, 6
 
 
-def put_together(comparison: Comparison) -> None:
+def add_ensembles(job: ComparisonJob) -> None:
     """Add the blend of the best three and the stack of the best six, where at least two have what it takes."""
-    wild = comparison.unsteady
-    members = [s for s in comparison.standings if s.model not in wild and _fits(comparison, s)][:STACKED]
+    found = job.result()
+    wild = found.unsteady
+    members = [s for s in found.standings if s.model not in wild and _is_member(found, s)][:STACKED]
     if len(members) < 2:
         return
-    outputs = {s.model: [comparison.output(s.model, f) for f in range(comparison.n_folds)] for s in members}
+    n_folds = found.n_folds
+    outputs = {s.model: [found.output(s.model, f) for f in range(n_folds)] for s in members}
     best = members[:BLENDED]
     equal = np.full(len(best), 1 / len(best))
-    _add(comparison, BLEND, best, [equal] * comparison.n_folds, equal, outputs)
-    truth = [_truth(comparison, f) for f in range(comparison.n_folds)]
-    columns = {s.model: [_columns(comparison, output) for output in outputs[s.model]] for s in members}
-    by_fold = [_weights(members, columns, truth, leave=fold) for fold in range(comparison.n_folds)]
+    _add(job, BLEND, best, [equal] * n_folds, equal, outputs)
+    truth = [_truth(found, f) for f in range(n_folds)]
+    columns = {s.model: [_columns(found, output) for output in outputs[s.model]] for s in members}
+    by_fold = [_weights(members, columns, truth, leave=fold) for fold in range(n_folds)]
     overall = _weights(members, columns, truth)
     if np.count_nonzero(overall) > 1:
-        _add(comparison, STACK, members, by_fold, overall, outputs)
+        _add(job, STACK, members, by_fold, overall, outputs)
 
 
-def _fits(comparison: Comparison, standing: Standing) -> bool:
+def _is_member(comparison: Comparison, standing: Standing) -> bool:
     """A member has all folds, predicts numbers or probabilities, and can be built again without a search."""
     name = standing.model
-    if standing.status != "ranked" or name == BASELINE or name.startswith("tuned-"):
+    if standing.status != "ranked" or name in (BASELINE, *comparison.not_saved) or name.startswith("tuned-"):
         return False
     if not comparison.kept.has_output(name, range(comparison.n_folds)):
         return False
@@ -74,7 +77,7 @@ def _weights(
 
 
 def _add(
-    comparison: Comparison,
+    job: ComparisonJob,
     name: str,
     members: Sequence[Standing],
     by_fold: Sequence[np.ndarray],
@@ -82,25 +85,26 @@ def _add(
     outputs: dict[str, list[Output]],
 ) -> None:
     """The row of the board, fold by fold, and the candidate that can be fitted."""
+    classes = job.setup.classes
     used = [(s.model, float(w)) for s, w in zip(members, overall) if w > 0]
     settings = " + ".join(f"{w:.2f} {model}" if name == STACK else model for model, w in used)
     for fold, weights in enumerate(by_fold):
-        blend_output = blended([outputs[s.model][fold] for s in members], list(weights), comparison.classes)
-        comparison.trials.append(_trial(comparison, name, fold, blend_output, [m for m, _ in used], settings))
-        comparison.kept.write_output(name, fold, blend_output)
-    makers = {c.name: c.make for c in comparison.candidates}
-    make = partial(_make, bool(comparison.classes), [(m, makers[m]) for m, _ in used], [w for _, w in used])
-    comparison.candidates.append(Candidate(name, make, settings))
+        blend_output = blended([outputs[s.model][fold] for s in members], list(weights), classes)
+        job.trials.append(_trial(job, name, fold, blend_output, [m for m, _ in used], settings))
+        job.setup.kept.write_output(name, fold, blend_output)
+    makers = {c.name: c.make for c in job.candidates}
+    make = partial(_make, bool(classes), [(m, makers[m]) for m, _ in used], [w for _, w in used])
+    job.candidates.append(Candidate(name, make, settings))
 
 
 def _trial(
-    comparison: Comparison, name: str, fold: int, blend_output: Output, members: Sequence[str], settings: str
+    job: ComparisonJob, name: str, fold: int, blend_output: Output, members: Sequence[str], settings: str
 ) -> Trial:
     """Its cost is that of its members."""
-    train, test = comparison.plan.folds[fold]
-    metrics = [comparison.metric, *(m for m in metrics_of(comparison.task) if m.name != comparison.metric.name)]
-    scores, reasons = scores_of(blend_output, comparison.y[test], comparison.classes, metrics)
-    costs = [t for t in comparison.trials if t.model in members and t.fold == fold and t.stage == "fold"]
+    setup = job.setup
+    train, test = setup.plan.folds[fold]
+    scores, reasons = scores_of(blend_output, setup.y[test], setup.classes, job.metrics)
+    costs = [t for t in job.trials if t.model in members and t.fold == fold and t.stage == FOLD]
     return Trial(
         name,
         fold,

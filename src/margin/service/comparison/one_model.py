@@ -14,7 +14,7 @@ from margin.selection import FoldPlan, Task, Trial
 from margin.selection.comparison import SCREEN_TEST_ROWS, Workers
 from margin.selection.schedule import FIRST_RUNG
 from margin.selection.trial import SCREEN
-from margin.selection.workers import Result
+from margin.selection.workers import NOT_BEGUN, Result
 from margin.service.comparison.candidates import BASELINE
 
 __all__ = ["is_measured", "try_until_one_is_measured", "untried"]
@@ -41,12 +41,12 @@ def try_until_one_is_measured(
 ) -> Iterator[Result]:
     """One trial after the other on a small part of the rows, however long it takes; the caller appends to ``trials``.
 
-    ``models`` come in the order in which they are tried; who was late before, which may have been no fault of its own,
-    comes behind those never begun. The baseline, without which no score can be read, keeps its place.
+    ``models`` come in the order in which they are tried; who was late before comes behind those never begun. The
+    baseline, without which no score can be read, keeps its place.
     """
     train, test = plan.folds[0]
     part, test_part = plan.part(train, FIRST_RUNG), plan.part(test, SCREEN_TEST_ROWS)
-    late = {trial.model for trial in trials if trial.late}
+    late = {trial.model for trial in trials if trial.late and trial.error != NOT_BEGUN}
     waiting = iter(sorted(untried(models, trials), key=lambda model: model in late and model != BASELINE))
     known, begun = len(trials), 0
 

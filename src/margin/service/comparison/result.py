@@ -1,18 +1,21 @@
-"""What a comparison has found so far, and in the end: the board, the winner, and everything they rest on."""
+"""What a comparison has found at a moment, and in the end: the board, the winner, and everything they rest on.
+
+A result does not change: the job that runs (:mod:`margin.service.comparison.job`) gives a new one after every trial, so
+what follows from the trials is computed once.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.metrics import Metric
-from margin.runs import Run
-from margin.runs.temporary import temporary_folder
-from margin.selection import Candidate, FoldPlan, LearningCurve, Output, Standing, Trial, board, in_words
+from margin.selection import Candidate, LearningCurve, Output, Standing, Trial, board, in_words
 from margin.selection.chance import chance_score
 from margin.selection.diagnosis import rows_in_words
 from margin.selection.outputs import joined
@@ -20,10 +23,9 @@ from margin.selection.schedule import seconds_left
 from margin.selection.steadiness import unsteady
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
 from margin.service.comparison.candidates import BASELINE
-from margin.service.comparison.caveats import cut_short, nothing_learned
-from margin.service.comparison.data import OpenedData
-from margin.service.comparison.folder import ComparisonFolder
-from margin.service.comparison.request import ComparisonRequest
+from margin.service.comparison.caveats import cut_short, nothing_learned, of_which_rows
+from margin.service.comparison.setup import ComparisonSetup
+from margin.service.comparison.too_good import too_good
 
 if TYPE_CHECKING:
     import pandas
@@ -31,51 +33,34 @@ if TYPE_CHECKING:
 __all__ = ["Comparison"]
 
 
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(ComparisonSetup):
     """Models of the catalog compared on one table.
 
     ``board`` is the result as a data frame, ``best_`` the winner fitted to all rows; ``plot()``, ``report()`` and the
     notebook show it. ``standings``, ``trials``, ``output`` and ``out_of_fold`` are what it rests on; ``remarks`` say
     what was left out or should be looked at.
+
+    ``given_up`` are models that time or a failure ended, ``passed_over`` those whose last fit would outlast the budget,
+    ``left_out`` those that were never tried, each with the reason. ``stage`` says what is done after the trials.
     """
 
-    def __init__(
-        self,
-        opened: OpenedData,
-        request: ComparisonRequest,
-        metric: Metric,
-        plan: FoldPlan,
-        folder: Path | None,
-        given: str,
-    ):
-        source = opened.source
-        assert source.y is not None
-        self.source, self.request, self.metric, self.plan = source, request, metric, plan
-        self.name, self.task, self.target, self.features = source.name, source.task, source.target, source.features
-        self.X, self.y = source.X, source.y
-        self.classes: tuple[Any, ...] = tuple(np.unique(self.y).tolist()) if self.task == "classification" else ()
-        self.remarks, self.profile = list(opened.remarks), opened.profile
-        self.candidates: list[Candidate] = []
-        self.left_out: dict[str, str] = {}
-        self.given_up: dict[str, str] = {}
-        self.passed_over: dict[str, str] = {}  # ranked, but its last fit would outlast the budget
-        self.trials: list[Trial] = []
-        self.budget: float | None = None
-        self.started = time.monotonic()
-        self.n_jobs = 1
-        self.running = False
-        self.stage = ""  # what is done after the trials, as text for a progress display
-        self.run = Run(folder or temporary_folder(self, "margin-compare-"))
-        self.kept = ComparisonFolder(self.run, self.classes)
-        self.given = given
-        shown = str(folder) if folder else ""
-        self.command = request.command(self.name, shown) if given == "spec" else ""
-        call_data = {"spec": repr(self.name), "frame": "df", "arrays": "X, y"}[given]
-        self.call = request.call(call_data, shown)
+    candidates: tuple[Candidate, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    trials: tuple[Trial, ...] = ()
+    given_up: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    status: str = "new"
+    running: bool = False
+    stage: str = ""
+    n_jobs: int = 1
+    seconds: float = 0.0
+    started: float = field(default_factory=time.monotonic)
 
     # What was found
 
-    @property
+    @cached_property
     def standings(self) -> list[Standing]:
         """The rows of the board, best first."""
         return board(
@@ -94,19 +79,20 @@ class Comparison:
 
         return board_frame(self)
 
-    @property
+    @cached_property
     def winner(self) -> str:
         """The best of the eligible models, or an empty string."""
         return next(iter(self.eligible), "")
 
-    @property
+    @cached_property
     def eligible(self) -> list[str]:
         """Models that can win, in the order of the board: all but the baseline and those passed over.
 
         What is ``unsteady`` can win only where no other model beats the baseline.
         Where time did not suffice for a single fold, those that were tried on a part of the rows.
         """
-        rows = self._steady([s for s in self.standings if s.model != BASELINE and s.model not in self.passed_over])
+        out = {BASELINE, *self.passed_over, *self.not_saved}
+        rows = self._steady([s for s in self.standings if s.model not in out])
         with_folds = [s.model for s in rows if s.status in ("ranked", "partial")]
         if with_folds or self.running:
             return with_folds
@@ -116,6 +102,11 @@ class Comparison:
         return [model for model in cut if model in known - failed]
 
     @property
+    def not_saved(self) -> list[str]:
+        """Models that are compared but cannot win, because no model file can hold them."""
+        return [candidate.name for candidate in self.candidates if not candidate.can_win]
+
+    @cached_property
     def unsteady(self) -> dict[str, str]:
         """Models with a prediction, or a fold, that their mean score does not show, each with the reason."""
         return {} if self.classes else unsteady(self.trials, self.metric, BASELINE)
@@ -128,7 +119,7 @@ class Comparison:
         # Without a score of the constant (NaN) any steady model will do.
         return steady if any(s.mean == s.mean and not sign * (s.mean - constant) <= 0 for s in steady) else rows
 
-    @property
+    @cached_property
     def winning_candidate(self) -> Candidate | None:
         """The candidate behind the winner."""
         return next((candidate for candidate in self.candidates if candidate.name == self.winner), None)
@@ -182,7 +173,7 @@ class Comparison:
         """How many winners these rows have judged; from the second on they are not quite unseen."""
         return len({(t.model, t.settings) for t in self.trials if t.stage == HELD_OUT})
 
-    @property
+    @cached_property
     def curve(self) -> LearningCurve | None:
         """The winner's scores by number of training rows."""
         name, by_fold = self.metric.name, self._curve_trials
@@ -194,7 +185,7 @@ class Comparison:
         )
         return LearningCurve(name, np.array([t.n_train for t in by_fold[0]]), train, validation)
 
-    @property
+    @cached_property
     def _curve_trials(self) -> list[list[Trial]]:
         """The points of the winner's learning curve, growing, in each of the folds that have all; none in one fold."""
         name, winner = self.metric.name, self.winning_candidate
@@ -211,7 +202,7 @@ class Comparison:
         complete_folds = [trials for trials in by_fold.values() if len(trials) == longest]
         return complete_folds if longest > 1 and len(complete_folds) > 1 else []
 
-    @property
+    @cached_property
     def diagnosis(self) -> str:
         """Whether the winner underfits or overfits and whether more rows would help, as a sentence.
 
@@ -234,7 +225,7 @@ class Comparison:
         on_test, on_training = np.mean(scores, axis=0).tolist()
         return on_test, on_training
 
-    @property
+    @cached_property
     def held_out_chance(self) -> float | None:
         """What the best guess without a look at a column has on the held-out rows; None without them."""
         if not len(self.plan.held_out):
@@ -243,37 +234,35 @@ class Comparison:
         value = chance_score(self.metric, self.y, *rows, self.classes)
         return value if value == value else None
 
+    @cached_property
+    def too_good(self) -> str:
+        """A warning that names the columns by which next to no error is left, or an empty string."""
+        return too_good(self)
+
     @property
+    def fitted_on(self) -> str:
+        """The rows that the saved winner has learned from."""
+        if self.drawn is None:
+            return "all rows"
+        rows = self.run.manifest.get("winner", {}).get("all_rows")
+        return f"all {rows:,} rows" if rows else f"the {len(self.y):,} rows drawn"
+
+    @property
+    def of_which_rows(self) -> str:
+        """What the winner has learned from and what was measured, where they differ; empty for one table."""
+        return of_which_rows(self)
+
+    @property
+    def unused_order(self) -> str:
+        """What the table says about its rows and the folds do not know, as a sentence, or an empty string."""
+        return self.opened.unused_order
+
+    @cached_property
     def cut_short(self) -> str:
         """What time left out, as a sentence; empty where every model had all folds."""
         return cut_short(self)
 
     # How it was made
-
-    @property
-    def seed(self) -> int:
-        """Seed of folds and models."""
-        return self.request.seed
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return len(self.plan.folds)
-
-    @property
-    def folder(self) -> Path:
-        """The run folder."""
-        return self.run.folder
-
-    @property
-    def status(self) -> str:
-        """How far the comparison is."""
-        return self.run.status
-
-    @property
-    def seconds(self) -> float:
-        """What all starts together took until now."""
-        return float(self.run.manifest.get("comparing_seconds", 0.0))
 
     @property
     def versions(self) -> dict[str, str]:
@@ -330,6 +319,11 @@ class Comparison:
         from margin.service.comparison.showing import board_html
 
         return board_html(self)
+
+    def __str__(self) -> str:
+        from margin.service.comparison.showing import board_text
+
+        return board_text(self)
 
     def __repr__(self) -> str:
         scored = f", best {self.winner}" if self.winner else ""

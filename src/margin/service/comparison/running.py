@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from margin.runs import Run
-from margin.selection import Trial, plan_folds
+from margin.data.drift import column_summaries
+from margin.metrics import Metric
+from margin.runs import Run, interruptible
+from margin.selection import FoldPlan, Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
 from margin.service.changes import EXISTING, folder_for
+from margin.service.comparison.all_rows import fit_on_all_rows
 from margin.service.comparison.candidates import candidates_for, margin_of, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
-from margin.service.comparison.deciding import bounds_sentence, defined_metric, fewer_folds, requested_metric
-from margin.service.comparison.job import Watch, restore, run_job
-from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
+from margin.service.comparison.deciding import bounds_sentence, choose_metric, fewer_folds, replace_undefined_metric
+from margin.service.comparison.finishing import fit_winner, judge_winner
+from margin.service.comparison.folder import ComparisonFolder
+from margin.service.comparison.job import ComparisonJob, Watch
+from margin.service.comparison.last_fits import finish_in_time
+from margin.service.comparison.leaders import BLEND, STACK, add_ensembles
 from margin.service.comparison.result import Comparison
+from margin.service.comparison.setup import ComparisonSetup
+from margin.service.comparison.trials import JobTrials, add_tuned
+from margin.service.comparison_request import AUTO, ComparisonRequest
 from margin.service.requests import BadRequest
 from margin.service.sources import picture_facts
+from margin.store.models import library_versions
 
-__all__ = ["open_comparison", "prepare", "run_comparison"]
+__all__ = ["open_comparison", "prepare", "restore", "run_comparison", "run_job"]
 
 
 def run_comparison(
@@ -34,19 +44,23 @@ def run_comparison(
     watch: Watch | None = None,
     started: float | None = None,
     existing: str = "refuse",
+    stop: threading.Event | None = None,
+    halt: threading.Event | None = None,
+    cluster: Any = None,
 ) -> Comparison:
     """Prepare, run what is missing, and save the winner fitted to all rows.
 
     A budget counts from ``started`` (of ``time.monotonic``), by default from now. Where the folder holds another
-    comparison, ``existing`` says what happens: "refuse", "force" or "new".
+    comparison, ``existing`` says what happens: "refuse", "force" or "new". ``stop`` ends it as Ctrl-C does, and
+    ``halt`` as a second one does, where this runs in a thread. ``cluster`` runs the trials on Dask.
     """
     if existing not in EXISTING:
         raise BadRequest(f"compare: existing must be one of {', '.join(EXISTING)}; got {existing!r}.")
-    started = monotonic() if started is None else started
-    comparison = prepare(data, y, request, out, existing)
-    comparison.started = started  # reading the table is a part of what a budget pays for
-    run_job(comparison, n_jobs, watch or (lambda _: None))
-    if comparison.run.status == "finished":
+    # Reading the table is a part of what a budget pays for.
+    job = prepare(data, y, request, out, existing, monotonic() if started is None else started)
+    job.halt = halt
+    comparison = run_job(job, n_jobs, watch or (lambda _: None), stop, cluster)
+    if comparison.status == "finished":
         write_winners_card(comparison)
     return comparison
 
@@ -60,21 +74,63 @@ def open_comparison(folder: str | Path) -> Comparison:
         raise BadRequest(f"{folder} holds a {kind or 'fit'}, which has no report{instead}.")
     if run.manifest.get("given") != "spec":
         raise BadRequest(f"{folder} holds a comparison of a data frame; margin.compare with out= opens it again.")
-    request = ComparisonRequest(**run.manifest["request"])
-    comparison = prepare(run.manifest["data"], None, request, Path(folder))
-    restore(comparison)
-    return comparison
+    job = prepare(run.manifest["data"], None, ComparisonRequest(**run.manifest["request"]), Path(folder))
+    restore(job)
+    return job.result()
 
 
-def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, existing: str = "refuse") -> Comparison:
+def prepare(
+    data: Any,
+    y: Any,
+    request: ComparisonRequest,
+    out: Path | None,
+    existing: str = "refuse",
+    started: float | None = None,
+) -> ComparisonJob:
     """Everything but the trials: rows, folds, candidates, and what an earlier start has kept."""
+    started = monotonic() if started is None else started
     request.check()
     opened = open_data(data, y, request)
     source, remarks = opened.source, opened.remarks
-    decides = requested_metric(request, opened)
+    decides = choose_metric(request, opened)
+    plan = _plan(opened, request, decides)
+    if len(plan.folds) < request.folds:
+        remarks.append(fewer_folds(opened, plan))
+    decides = replace_undefined_metric(decides, request, opened, plan)
+    given = _given(data, opened)
+    identity, facts = _identity(opened, request)
+    folder = None if out is None else folder_for(out, identity, facts, existing)
+    candidates, left_out = candidates_for(opened, request, decides)
+    kept = ComparisonFolder(folder, identity, facts, opened.classes)
+    plan = kept.plan_or(plan, len(opened.source.X))
+    setup = ComparisonSetup(opened, request, decides, plan, kept, given, str(folder) if folder else "")
+    if request.budget == AUTO and setup.budget is not None:
+        remarks.append(
+            f"{len(source.X):,} rows of {source.X.shape[1]:,} columns: the comparison keeps to"
+            f" {seconds_text(setup.budget)};"
+            " --budget 10m gives it more time, --budget none all it takes."
+        )
+    if (margin := margin_of(opened)) is not None:
+        remarks.append(bounds_sentence(setup.y, margin))
+    job = ComparisonJob(setup, candidates, left_out, remarks, started)
+    _take_up(job)
+    return job
+
+
+def _given(data: Any, opened: OpenedData) -> str:
+    """How the data came."""
+    if isinstance(data, str | Path):
+        return "spec"
+    if opened.drawn is not None:
+        return "stream"
+    return "arrays" if opened.source.table is None else "frame"
+
+
+def _plan(opened: OpenedData, request: ComparisonRequest, decides: Metric) -> FoldPlan:
+    source = opened.source
     assert source.y is not None
     try:
-        plan = plan_folds(
+        return plan_folds(
             source.y,
             source.task,
             n_folds=request.folds,
@@ -88,65 +144,84 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
         )
     except ValueError as error:
         raise BadRequest(f"compare: {str(error).partition(': ')[2]}") from None
-    if len(plan.folds) < request.folds:
-        remarks.append(fewer_folds(opened, plan))
-    decides = defined_metric(decides, request, opened, plan)
-    given = "spec" if isinstance(data, str | Path) else "arrays" if opened.source.table is None else "frame"
-    identity, facts = _identity(opened, request)
-    folder = None if out is None else folder_for(out, identity, facts, existing)
-    comparison = Comparison(opened, request, decides, plan, folder, given)
-    comparison.budget = budget_seconds(request.budget, *source.X.shape)
-    if request.budget == AUTO and comparison.budget is not None:
-        comparison.remarks.append(
-            f"{len(source.X):,} rows of {source.X.shape[1]:,} columns: the comparison keeps to"
-            f" {seconds_text(comparison.budget)};"
-            " --budget 10m gives it more time, --budget none all it takes."
-        )
-    comparison.candidates, comparison.left_out = candidates_for(opened, request, decides)
-    if (margin := margin_of(opened)) is not None:
-        comparison.remarks.append(bounds_sentence(source.y, margin))
-    _take_up(comparison, identity, facts)
-    return comparison
 
 
 def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """What makes it this comparison, and what else its folder says about it."""
     source = opened.source
-    identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
+    rows = {} if opened.drawn is None else {"rows_drawn": len(opened.drawn.table)}
+    identity = {"kind": "comparison", "data_hash": source.hash, **rows, "target": source.target, "task": source.task}
     facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
     facts.update(picture_facts(source))
     if opened.copies is not None:
         identity["copies"] = "in one fold"
-    return {**identity, **request.identity}, facts
+    decides = {**identity, **request.identity}
+    return {**decides, **({"group": opened.found_group} if opened.found_group else {})}, facts
 
 
-def _take_up(comparison: Comparison, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Create the folder or take it up again."""
-    request = comparison.request
-    comparison.run = Run.open(comparison.folder, identity, **facts)
-    comparison.kept.run = comparison.run
-    manifest = comparison.run.manifest
-    if manifest.get("cut_budget") == comparison.budget:  # with another budget, what was given up is tried again
+def _take_up(job: ComparisonJob) -> None:
+    """Take up what an earlier start has kept, and write what the folder says of this one."""
+    setup = job.setup
+    manifest = setup.run.manifest
+    if manifest.get("cut_budget") == setup.budget:  # with another budget, what was given up is tried again
         # So is who failed, as in a trial: what was in the way may be gone.
         kept = {model: reason for model, reason in manifest.get("cut", {}).items() if not reason.startswith("failed")}
-        comparison.given_up.update(kept)
-    comparison.passed_over.update(manifest.get("passed_over", {}))
-    settings = {candidate.name: candidate.settings for candidate in comparison.candidates}
-    trials = comparison.kept.trials(settings, comparison.metric, comparison.plan, comparison.y)
-    comparison.trials = [
-        t for t in trials if t.model in settings or t.model in ("blend", "stack") or _tuned(t, request)
-    ]
-    comparison.run.update(
-        classes=[str(label) for label in comparison.classes],
-        metric=comparison.metric.name,
-        folds=comparison.plan.sentence,
-        seed=comparison.seed,
-        given=comparison.given,
-        request=request.as_dict(),
+        job.given_up.update(kept)
+    job.passed_over.update(manifest.get("passed_over", {}))
+    settings = {candidate.name: candidate.settings for candidate in job.candidates}
+    trials = setup.kept.trials(settings, setup.metric, setup.plan, setup.y)
+    job.trials = [t for t in trials if t.model in settings or t.model in (BLEND, STACK) or _is_tuned(t, setup.request)]
+    setup.run.update(
+        classes=[str(label) for label in setup.classes],
+        metric=setup.metric.name,
+        folds=setup.plan.sentence,
+        seed=setup.seed,
+        given=setup.given,
+        request=setup.request.as_dict(),
+        columns_seen=column_summaries(setup.X, setup.features),
     )
-    comparison.kept.write_plan(comparison.plan)
+    setup.kept.write_plan(setup.plan)
 
 
-def _tuned(trial: Trial, request: ComparisonRequest) -> bool:
+def _is_tuned(trial: Trial, request: ComparisonRequest) -> bool:
     """Whether the trial belongs to a search that this request repeats."""
     return trial.model.startswith("tuned-") and trial.settings == settings_tried(request.tune)
+
+
+def run_job(
+    job: ComparisonJob, n_jobs: int | None, watch: Watch, stop: threading.Event | None = None, cluster: Any = None
+) -> Comparison:
+    """Run what is missing; every trial is kept as soon as it is done. Ctrl-C, or ``stop`` that is set by whoever runs
+    this in a thread, leaves the best so far, fitted."""
+    setup, run = job.setup, job.setup.run
+    job.watch = watch
+    job.passed_over.clear()
+    with run.locked():
+        run.update(status="running", versions=library_versions(), command=setup.command, call=setup.call)
+        with interruptible() as interrupted:
+            stopping = stop or interrupted
+            trials = JobTrials(job, n_jobs, stopping, cluster)
+            try:
+                trials.run()
+                setup.kept.write_board(job.result().standings)
+                run.update(remarks=list(job.remarks), cut=job.given_up, cut_budget=setup.budget)
+                if trials.budget is not None and not stopping.is_set():
+                    finish_in_time(job, trials.workers_at_home, trials.budget, stopping)
+            finally:
+                trials.close()
+            stopped = stopping.is_set()
+            while trials.budget is None and not stopped and not judge_winner(job):
+                pass  # who fails now is out, and the next best is judged
+        while (trials.budget is None or stopped) and not fit_winner(job, stopped):
+            pass
+        fit_on_all_rows(job, stopped)
+        setup.kept.write_board(job.result().standings)
+        run.update(remarks=list(job.remarks), cut=job.given_up, passed_over=job.passed_over)
+    return job.result()
+
+
+def restore(job: ComparisonJob) -> None:
+    """The candidates and rows that follow from kept trials: tuned leaders, blend and stack."""
+    add_tuned(job)
+    if job.setup.request.ensembles and job.setup.run.status != "running":
+        add_ensembles(job)

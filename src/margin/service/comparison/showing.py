@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import html
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from margin.core.strict_json import strict
 from margin.selection import Standing
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import BASELINE
 from margin.service.comparison.caveats import beyond_the_interval, hardly_told_apart, nothing_learned
 from margin.service.comparison.one_model import untried
+from margin.service.comparison.other_libraries import NOT_SAVED
 
 if TYPE_CHECKING:
     import pandas
 
     from margin.service.comparison.result import Comparison
 
-__all__ = ["board_frame", "board_html", "draw_board", "score_text", "verdict"]
+__all__ = [
+    "board_frame", "board_html", "board_snapshot", "board_text", "draw_board", "other_metrics", "score_text", "verdict",
+]  # fmt: skip
+
+#: Metrics that stand beside the one that decides, where there is space for them.
+BESIDE = {"classification": ("accuracy", "roc_auc", "f1_macro", "log_loss"), "regression": ("rmse", "mae", "r2")}
 
 
 def board_frame(comparison: Comparison) -> pandas.DataFrame:
@@ -45,6 +53,43 @@ def board_frame(comparison: Comparison) -> pandas.DataFrame:
     return pd.DataFrame(rows)
 
 
+def board_snapshot(comparison: Comparison) -> dict[str, Any]:
+    """What is known now as plain values for JSON: the board, the winner, its judgement, remarks, where all of it is.
+
+    Numbers that are not known are None. ``margin compare --json`` prints it and a live page shows it.
+    """
+    metric, winner = comparison.metric, comparison.winner
+    facts = {
+        "data": comparison.name,
+        "task": comparison.task,
+        "target": comparison.target,
+        "rows": len(comparison.y),
+        "rows_in_all": len(comparison.y) if comparison.drawn is None else comparison.drawn.n_rows,
+        "metric": metric.name,
+        "greater_is_better": metric.greater_is_better,
+        "folds": comparison.plan.sentence,
+        "status": comparison.status,
+        "stage": comparison.stage,
+        "trials": {"done": comparison.done, "total": comparison.total},
+        "seconds": comparison.seconds,
+        "seconds_left": comparison.eta if comparison.running else 0.0,
+        "board": [asdict(standing) for standing in comparison.standings],
+        "winner": winner,
+        "held_out": {
+            "rows": len(comparison.plan.held_out),
+            "score": comparison.held_out_score,
+            "guess": comparison.held_out_chance,
+            "scores": comparison.held_out_scores,
+        },
+        "verdict": [] if comparison.running else verdict(comparison),
+        "remarks": list(comparison.remarks),
+        "folder": str(comparison.folder),
+        "command": comparison.command,
+        "call": comparison.call,
+    }
+    return strict(facts)
+
+
 def score_text(value: float) -> str:
     """Four decimals, fewer for large numbers: nobody reads the sixth digit of an error in dollars."""
     if value != value:
@@ -52,14 +97,47 @@ def score_text(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
+def other_metrics(comparison: Comparison) -> list[str]:
+    """The customary metrics beside the one that decides, as far as some model has them."""
+    known = {name for s in comparison.standings for name in s.others}
+    return [name for name in BESIDE[comparison.task] if name in known and name != comparison.metric.name]
+
+
+def board_text(comparison: Comparison) -> str:
+    """The board as plain text, with what to take away and what to know below it."""
+    names = other_metrics(comparison)
+    arrow = "↑" if comparison.metric.greater_is_better else "↓"
+    rows = [("", "model", f"{comparison.metric.name} {arrow}", "95 % interval", *names, "fit s")]
+    rows += [_text_row(s, names) for s in comparison.standings]
+    widths = [max(len(row[j]) for row in rows if j < len(row)) for j in range(len(rows[0]))]
+    left = (0, 1)  # mark and name; numbers stand on the right
+    lines = [
+        "  ".join(cell.ljust(widths[j]) if j in left else cell.rjust(widths[j]) for j, cell in enumerate(row)).rstrip()
+        for row in rows
+    ]
+    said = [*verdict(comparison), *(f"· {remark}" for remark in comparison.remarks)]
+    return "\n".join([f"{comparison.name}: {comparison.heading}", *lines, *said])
+
+
+def _text_row(s: Standing, names: list[str]) -> tuple[str, ...]:
+    mark = "≈" if s.tied else ""
+    if s.status in ("failed", "left out"):
+        return mark, s.model, s.status
+    interval = "" if s.low != s.low else f"{score_text(s.low)}…{score_text(s.high)}"
+    others = [score_text(s.others[name]) if name in s.others else "" for name in names]
+    seconds = "" if s.fit_seconds != s.fit_seconds else f"{s.fit_seconds:.3f}"
+    return mark, s.model, score_text(s.mean) or s.status, interval, *others, seconds
+
+
 def verdict(comparison: Comparison) -> list[str]:
     """What a reader should take away, in a few sentences."""
     winner, standings = comparison.winner, comparison.standings
     if not winner:
         return []
-    reasons = {**comparison.unsteady, **comparison.passed_over}
+    reasons = {**comparison.unsteady, **comparison.passed_over, **dict.fromkeys(comparison.not_saved, NOT_SAVED)}
     above = [s.model for s in standings[: [s.model for s in standings].index(winner)] if s.model in reasons]
-    remarks = [f"{model} is not the winner: {reasons[model]}." for model in above]
+    remarks = [said for said in (comparison.too_good, comparison.opened.unused_order) if said]
+    remarks += [f"{model} is not the winner: {reasons[model]}." for model in above]
     tied = [s.model for s in standings if s.tied and s.model != BASELINE]
     if tied:
         named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
@@ -88,6 +166,7 @@ def verdict(comparison: Comparison) -> list[str]:
         )
     elif not len(comparison.plan.held_out):
         remarks.append(f"No rows were held out: nothing but what is on the board has judged {winner}.")
+    remarks += [comparison.of_which_rows] if comparison.of_which_rows else []
     if comparison.diagnosis:
         remarks.append(f"{winner}: {comparison.diagnosis[0].lower()}{comparison.diagnosis[1:]}")
     return remarks

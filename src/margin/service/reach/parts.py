@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["ModuleParts", "SourcePart", "read_source", "read_sources"]
+__all__ = ["ModuleParts", "SourcePart", "read_source", "read_sources", "statements"]
 
 BODY = "<body>"  # what a module does besides defining its parts
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -57,7 +57,7 @@ def read_sources(root: Path, without: Sequence[str] = ()) -> dict[str, ModulePar
 
 def read_source(module: str, text: str) -> ModuleParts:
     source = ModuleParts(module, parts={BODY: SourcePart()})
-    for statement in _statements(ast.parse(text).body):
+    for statement in statements(ast.parse(text).body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             source.imports.update(_imported(statement))
         elif isinstance(statement, Function):
@@ -71,14 +71,14 @@ def read_source(module: str, text: str) -> ModuleParts:
     return source
 
 
-def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements of a module, also those below its ``if`` and ``try``."""
     for statement in body:
         if isinstance(statement, ast.If):
-            yield from _statements([*statement.body, *statement.orelse])
+            yield from statements([*statement.body, *statement.orelse])
         elif isinstance(statement, ast.Try):
-            yield from _statements([*statement.body, *statement.orelse, *statement.finalbody])
-            yield from _statements(inner for handler in statement.handlers for inner in handler.body)
+            yield from statements([*statement.body, *statement.orelse, *statement.finalbody])
+            yield from statements(inner for handler in statement.handlers for inner in handler.body)
         else:
             yield statement
 

@@ -69,7 +69,7 @@ def _column_transformer(graph: OnnxGraph, transformer: Any, columns: Columns) ->
             raise CannotExport("export_onnx: a ColumnTransformer that passes columns through cannot be exported.")
         if isinstance(columns, str):
             positions = np.arange(transformer.n_features_in_)[chosen]
-            parts.append(prepared(graph, step, graph.picked(columns, positions.tolist())))
+            parts.append(prepared(graph, step, graph.pick(columns, positions.tolist())))
         else:
             parts.append(prepared(graph, step, {str(name): columns[str(name)] for name in chosen}))
     return graph.beside(parts)
@@ -91,11 +91,11 @@ def _imputer(graph: OnnxGraph, step: Any, columns: Columns) -> str:
 def _standard(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     center = np.zeros(step.n_features_in_) if step.mean_ is None else step.mean_
     scale = np.ones(step.n_features_in_) if step.scale_ is None else step.scale_
-    return graph.shifted(_matrix(graph, columns), center, scale)
+    return graph.shift(_matrix(graph, columns), center, scale)
 
 
 def _min_max(graph: OnnxGraph, step: Any, columns: Columns) -> str:
-    scaled = graph.unshifted(_matrix(graph, columns), step.min_, step.scale_)
+    scaled = graph.unshift(_matrix(graph, columns), step.min_, step.scale_)
     if not step.clip:
         return scaled
     low, high = (graph.constant(np.array([float(end)])) for end in step.feature_range)
@@ -108,7 +108,7 @@ def _bins(graph: OnnxGraph, step: Any, columns: Columns) -> str:
         raise CannotExport("export_onnx: KBinsDiscretizer cannot be exported unless it encodes as ordinal.")
     x, parts = _matrix(graph, columns), []
     for j, edges in enumerate(step.bin_edges_):
-        reached = graph.add("GreaterOrEqual", graph.picked(x, [j]), graph.constant(np.asarray(edges[1:-1])[None, :]))
+        reached = graph.add("GreaterOrEqual", graph.pick(x, [j]), graph.constant(np.asarray(edges[1:-1])[None, :]))
         parts.append(graph.add("ReduceSum", graph.as_double(reached), graph.constant(np.array([1])), keepdims=1))
     return graph.beside(parts)
 

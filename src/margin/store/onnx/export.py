@@ -13,6 +13,7 @@ from margin.store.container import write_atomically
 from margin.store.onnx import linear, networks, trees
 from margin.store.onnx.columns import Columns, prepared, table_inputs
 from margin.store.onnx.graph import CannotExport, ModelOutput, OnnxGraph
+from margin.store.onnx.torch_networks import TORCH_CLASSIFIERS, exported
 
 __all__ = ["MODELS", "export_onnx"]
 
@@ -47,7 +48,9 @@ def export_onnx(model: Any, path: str | Path) -> Path:
     A model fitted to an array takes ``X`` (n, p). One that was fitted to a table takes an input (n, 1) per column, by
     name: numbers in double precision, labels as strings; NaN, null and the empty string are missing, as the description
     of each input says. Classifiers give ``label`` and ``probabilities`` (or
-    ``scores`` where they have no probabilities), regressors ``prediction``. What ONNX cannot express is refused with a
+    ``scores`` where they have no probabilities), regressors ``prediction``. Networks on pictures take ``images``
+    (n, channels, height, width) of the type of the fit, those on texts ``ids`` (n, longest) of
+    ``TextClassifier.token_ids``; they need the package ``onnxscript`` too. What ONNX cannot express is refused with a
     sentence. Needs the package ``onnx``.
 
     Parameters
@@ -64,9 +67,11 @@ def export_onnx(model: Any, path: str | Path) -> Path:
     if not hasattr(model, "get_params"):
         raise CannotExport(f"export_onnx: model must be a fitted estimator; got {_name(model)}.")
     check_is_fitted(model)
+    if _name(model) in TORCH_CLASSIFIERS:
+        return write_atomically(path, exported(model))
     graph = OnnxGraph()
-    output = _converted(graph, model, _inputs(graph, model))
-    made = graph.finished(_outputs(graph, output), f"{_name(model)}, exported by margin")
+    output = _convert(graph, model, _inputs(graph, model))
+    made = graph.finish(_outputs(graph, output), f"{_name(model)}, exported by margin")
     return write_atomically(path, made.SerializeToString())
 
 
@@ -90,25 +95,27 @@ def _first(model: Any) -> Any:
     return _first(model.estimators_[0]) if _name(model).startswith("Blend") else model
 
 
-def _converted(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
+def _convert(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     name = _name(model)
     if name in PIPELINES:
         for _, step in model.steps[:-1]:
             columns = prepared(graph, step, columns)
-        output = _converted(graph, model.steps[-1][1], columns)
-        return output if name == "Pipeline" else _bounded(graph, model.bounds, output)
+        output = _convert(graph, model.steps[-1][1], columns)
+        return output if name == "Pipeline" else _bound(graph, model.bounds, output)
     if name == "TransformedTargetRegressor":
-        return _in_unit_of_target(graph, model, _converted(graph, model.regressor_, columns))
+        return _in_unit_of_target(graph, model, _convert(graph, model.regressor_, columns))
     if name.startswith("Blend"):
-        return _blended(graph, model, [_converted(graph, member, columns) for member in model.estimators_])
+        return _blend(graph, model, [_convert(graph, member, columns) for member in model.estimators_])
     if name not in MODELS:
-        raise CannotExport(f"export_onnx: {name} cannot be exported; these can: {', '.join(MODELS)}.")
+        raise CannotExport(
+            f"export_onnx: {name} cannot be exported; these can: {', '.join((*MODELS, *TORCH_CLASSIFIERS))}."
+        )
     if isinstance(columns, Mapping):
         raise CannotExport(f"export_onnx: {name} was fitted to a table without preparation; fit it to an array.")
     return MODELS[name](graph, model, columns)
 
 
-def _bounded(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput) -> ModelOutput:
+def _bound(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput) -> ModelOutput:
     low, high = (graph.constant(np.array([end])) for end in bounds)
     return ModelOutput(graph.add("Min", graph.add("Max", output.values, low), high))
 
@@ -120,10 +127,10 @@ def _in_unit_of_target(graph: OnnxGraph, model: Any, output: ModelOutput) -> Mod
         return ModelOutput(graph.add("Exp", graph.add("Clip", output.values, *ends)))
     if _name(scaler) != "StandardScaler":
         raise CannotExport(f"export_onnx: a target transformed by {_name(scaler)} cannot be exported.")
-    return ModelOutput(graph.unshifted(output.values, scaler.mean_, scaler.scale_))
+    return ModelOutput(graph.unshift(output.values, scaler.mean_, scaler.scale_))
 
 
-def _blended(graph: OnnxGraph, model: Any, members: list[ModelOutput]) -> ModelOutput:
+def _blend(graph: OnnxGraph, model: Any, members: list[ModelOutput]) -> ModelOutput:
     """The weighted mean of the outputs of the members."""
     weights = np.ones(len(members)) if model.weights is None else np.asarray(model.weights, dtype=np.float64)
     parts = [

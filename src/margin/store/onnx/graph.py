@@ -81,15 +81,15 @@ class OnnxGraph:
         """x @ matrix + shift."""
         return self.add("Add", self.add("MatMul", x, self.constant(matrix)), self.constant(shift))
 
-    def shifted(self, x: str, center: Any, scale: Any) -> str:
+    def shift(self, x: str, center: Any, scale: Any) -> str:
         """(x - center) / scale."""
         return self.add("Div", self.add("Sub", x, self.constant(center)), self.constant(scale))
 
-    def unshifted(self, x: str, center: Any, scale: Any) -> str:
+    def unshift(self, x: str, center: Any, scale: Any) -> str:
         """x * scale + center."""
         return self.add("Add", self.add("Mul", x, self.constant(scale)), self.constant(center))
 
-    def picked(self, x: str, columns: Sequence[int]) -> str:
+    def pick(self, x: str, columns: Sequence[int]) -> str:
         return self.add("Gather", x, self.constant(np.asarray(columns, dtype=np.int64)), axis=1)
 
     def beside(self, parts: Sequence[str]) -> str:
@@ -104,7 +104,7 @@ class OnnxGraph:
         """Probabilities of both classes from those of the second, (n, 1)."""
         return self.beside([self.add("Sub", self.constant(np.ones(1)), second), second])
 
-    def finished(self, outputs: Sequence[tuple[str, str, Any]], description: str) -> Any:
+    def finish(self, outputs: Sequence[tuple[str, str, Any]], description: str) -> Any:
         """The model; ``outputs`` are names of the result, of the node that gives it, and a NumPy dtype."""
         from onnx import checker, helper
 

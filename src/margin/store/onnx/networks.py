@@ -55,7 +55,7 @@ def mlp_regressor(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     last = _last_layer(graph, model, x)
     if model.out_activation_ == "exp":
         return ModelOutput(graph.add("Exp", last))
-    return ModelOutput(graph.unshifted(last, model.target_center_, model.target_scale_))
+    return ModelOutput(graph.unshift(last, model.target_center_, model.target_scale_))
 
 
 def _last_layer(graph: OnnxGraph, model: Any, x: str) -> str:
@@ -66,7 +66,7 @@ def _last_layer(graph: OnnxGraph, model: Any, x: str) -> str:
     if not isinstance(name, str) or name not in ACTIVATIONS:
         allowed = ", ".join(ACTIVATIONS)
         raise CannotExport(f"export_onnx: the activation {name!r} cannot be exported; {allowed} can.")
-    h = graph.shifted(x, model.center_, model.scale_)
+    h = graph.shift(x, model.center_, model.scale_)
     layers = list(zip(model.coefs_, model.intercepts_))
     if len(getattr(model, "classes_", ())) == 2 and layers[-1][0].shape[1] == 1:  # one output z for two classes: (0, z)
         matrix, bias = layers[-1]

@@ -22,7 +22,7 @@ from margin.service.comparison.generative.budget import TimeShares, TooDear
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import Measured, measure, measure_copies, settings_text
 from margin.service.comparison.generative.result import COPIES, GenerativeComparison
-from margin.service.comparison.request import ComparisonRequest, budget_seconds
+from margin.service.comparison_request import ComparisonRequest, budget_seconds
 from margin.service.requests import BadRequest
 
 __all__ = ["GenerativeComparison", "generators", "run_generative"]

@@ -19,7 +19,7 @@ from margin.service.comparison.generative.data import GenerativeData
 from margin.service.comparison.generative.keeping import keep_generator
 from margin.service.comparison.generative.measuring import MEASURES, FittedGenerator, Measured, make_model
 from margin.service.comparison.generative.standings import GeneratorStanding, standings
-from margin.service.comparison.request import ComparisonRequest
+from margin.service.comparison_request import ComparisonRequest
 from margin.store.models import library_versions
 
 if TYPE_CHECKING:

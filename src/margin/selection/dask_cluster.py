@@ -1,0 +1,96 @@
+"""Dask clusters: who they are, and parts of a stream read and summarized by their workers.
+
+Dask schedules, moves and repeats: work of a worker that is lost is done again by another one, with the same result.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from margin.core.arguments import shown
+from margin.core.streaming import Stream, StreamPart
+
+__all__ = ["DaskParts", "cluster_client", "on_cluster"]
+
+S = TypeVar("S")
+
+AHEAD = 2  # parts per thread of the cluster that are sent before their turn
+
+
+class DaskParts:
+    """Parts of a stream on the workers of ``client``; results come in the order of the parts."""
+
+    def __init__(self, client: Any):
+        self.client = client
+
+    def map(self, function: Callable[[StreamPart], S], parts: Sequence[StreamPart]) -> Iterator[S]:
+        waiting: deque[Any] = deque()
+        most = AHEAD * max(1, sum(self.client.nthreads().values()))
+        for part in parts:
+            waiting.append(self.client.submit(function, part, pure=False))
+            if len(waiting) >= most:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A stream that is sent to a worker as a part of something else is read there, by the worker.
+        from margin.core.streaming import InOrder
+
+        return InOrder, ()
+
+
+def on_cluster(stream: Stream, client: Any) -> Stream:
+    """The same stream, its parts read and summarized by the workers of a ``dask.distributed.Client``.
+
+    Blocks and the order of merging stay, so a fit has the same bits as on this process. Files must be where the
+    workers find them under the same path.
+    """
+    if not hasattr(client, "submit") or not hasattr(client, "nthreads"):
+        raise TypeError(f"on_cluster: client must be a dask.distributed.Client; got {type(client).__name__}.")
+    return stream.on(DaskParts(client))
+
+
+@contextmanager
+def cluster_client(cluster: Any) -> Iterator[Any]:
+    """A client of a cluster: an address such as ``tcp://scheduler:8786``, ``local:4`` for four processes on this
+    machine (ended with the context), or a client, which is left open."""
+    if hasattr(cluster, "submit"):
+        yield cluster
+        return
+    text = str(cluster)
+    kind, _, rest = text.partition(":")
+    if not (kind == "local" and rest.isdigit() and int(rest) > 0) and "://" not in text:
+        raise ValueError(f"cluster must be an address such as tcp://host:8786, or local:4; got {shown(cluster)}.")
+    distributed = _distributed()
+    if kind == "local":
+        made = distributed.LocalCluster(
+            n_workers=int(rest), threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        )
+        with made, distributed.Client(made) as client:
+            yield client
+        return
+    try:
+        client = distributed.Client(text, timeout="10s")
+    except (OSError, TimeoutError) as problem:
+        raise ValueError(f"cluster: no scheduler answers at {text} ({' '.join(str(problem).split())}).") from None
+    with client:
+        yield client
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise ValueError("cluster needs Dask: pip install 'margin[cluster]'.") from None
+    return distributed
+
+
+def _result(future: Any) -> Any:
+    try:
+        return future.result()
+    finally:
+        future.release()

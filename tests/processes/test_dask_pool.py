@@ -1,0 +1,150 @@
+"""Trials on a Dask cluster: the board of one process, and what a lost worker costs.
+
+The clusters of the usual tests are threads of this process; `make cluster-test` kills processes.
+"""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+import margin
+from margin.metrics import metrics_of
+from margin.selection import Candidate, Task, TrialData, board, plan_folds, run_folds
+from margin.selection.dask_pool import MOST_LOSSES, DaskPool
+from margin.selection.workers import InProcess
+
+distributed = pytest.importorskip("distributed")
+long = pytest.mark.skipif("MARGIN_CLUSTER_TESTS" not in os.environ, reason="takes minutes; `make cluster-test` runs it")
+
+
+@pytest.fixture(scope="module")
+def client():
+    local = distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
+    with local as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def shared():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    return TrialData(X, (X[:, 0] + 0.3 * X[:, 1] > 0).astype(int), metrics_of("classification"), (0, 1))
+
+
+def refused():
+    return LogisticRegression(C=-1.0)
+
+
+CANDIDATES = [Candidate("nb", margin.GaussianNB), Candidate("lda", margin.LinearDiscriminantAnalysis)]
+FAILING = Candidate("failing", refused)
+
+
+def folds(workers, candidates):
+    data, trials = shared(), []
+    plan = plan_folds(data.y, "classification", n_folds=3)
+    try:
+        names = [candidate.name for candidate in candidates]
+        for trial, output in run_folds(workers, names, plan, trials, stop=threading.Event()):
+            trials.append(trial)
+            assert (output is None) == bool(trial.error)
+    finally:
+        workers.close()
+    return trials
+
+
+def facts(trials):
+    """What must not depend on where a trial ran: everything but its seconds."""
+    return sorted((t.model, t.fold, sorted(t.scores.items()), t.n_train, t.error.split(":")[0]) for t in trials)
+
+
+def test_the_board_of_a_cluster_is_that_of_one_process(client):
+    here = folds(InProcess(CANDIDATES, shared()), CANDIDATES)
+    there = folds(DaskPool(CANDIDATES, shared(), client), CANDIDATES)
+    assert facts(here) == facts(there)
+    metric = metrics_of("classification")[0]
+    ranked = [[(s.model, s.mean) for s in board(trials, metric, n_folds=3)] for trials in (here, there)]
+    assert ranked[0] == ranked[1]
+    assert client.status == "running"  # the cluster of a user is left open
+
+
+def test_a_failure_on_a_worker_is_a_row(client):
+    trials = folds(DaskPool([*CANDIDATES, FAILING], shared(), client), [*CANDIDATES, FAILING])
+    assert {t.model for t in trials if t.error} == {"failing"}
+    assert sum(not t.error for t in trials) == 6
+
+
+def test_a_trial_whose_data_are_lost_is_sent_again_and_in_the_end_given_up(client):
+    """A future that the cluster forgot stands for a worker that was lost with the data."""
+    pool, losses = DaskPool(CANDIDATES, shared(), client), []
+    send = pool._send
+
+    def lose(sent):
+        send(sent)
+        if sent.candidate.name == "nb":
+            losses.append(sent.losses)
+            next(future for future, known in pool._sent.items() if known is sent).cancel()
+
+    pool._send = lose
+    rows = np.arange(30), np.arange(30, 60)
+    tasks = iter([Task("nb", 0, *rows), Task("lda", 0, *rows)])
+    found = {trial.model: trial for trial, _ in pool.run(lambda: next(tasks, None), threading.Event())}
+    assert losses == list(range(MOST_LOSSES + 1))
+    assert found["nb"].error == "the worker that fitted it ended"
+    assert not found["lda"].error
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (margin.Ridge(), {"alpha": [0.1, 10.0]}),
+        (margin.RandomForestRegressor(n_estimators=3, random_state=0), {"max_depth": [1, 3]}),
+        (margin.MLPRegressor((3,), max_iter=2, random_state=0), {"alpha": [0.0, 1.0]}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_search_of_scikit_learn_on_a_cluster_has_the_scores_of_one_process(model, grid, client):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    search = GridSearchCV(model, grid, cv=2, n_jobs=2)
+    scores = []
+    for backend in ("sequential", "dask"):
+        with joblib.parallel_config(backend):
+            scores.append(search.fit(X, X[:, 0]).cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(*scores)
+
+
+class KillsItsWorker(margin.GaussianNB):
+    """Ends the first process that fits it, and learns in the second."""
+
+    def fit(self, X, y):
+        mark = Path(os.environ["MARGIN_MARK"])
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y)
+
+
+@long
+def test_a_killed_worker_costs_its_trial_only(tmp_path, monkeypatch):
+    """Its trial is repeated by another process; the scores are those of a comparison in which nobody died."""
+    monkeypatch.setenv("MARGIN_MARK", str(tmp_path / "killed"))
+    candidates = [*CANDIDATES, Candidate("kills", KillsItsWorker)]
+    there = folds(DaskPool(candidates, shared(), "local:2"), candidates)
+    assert (tmp_path / "killed").exists()
+    assert facts(there) == facts(folds(InProcess(candidates, shared()), candidates))
+
+
+@long
+def test_a_comparison_on_a_local_cluster_is_that_of_one_process(tmp_path):
+    boards = []
+    for cluster in (None, "local:2"):
+        found = margin.compare(
+            "iris", models=["gaussian-nb", "ridge-classifier"], cluster=cluster, out=tmp_path / str(cluster), n_jobs=1
+        )
+        boards.append([(standing.model, standing.scores) for standing in found.standings])
+    assert boards[0] == boards[1]

@@ -1,0 +1,75 @@
+"""Streams on a Dask cluster of threads in this process; processes and killed ones are in tests of their own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import margin
+from margin.core.streaming import InOrder
+from margin.data.streams import stream, table_stream
+from margin.selection.dask_cluster import cluster_client, on_cluster
+from margin.store import save
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    local = distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
+    with local as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def data(monkeypatch):
+    monkeypatch.setattr(table_stream, "BLOCK_ROWS", 300)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2_000, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=(X[:, 0] + rng.logistic(size=2_000) > 0).astype(int))
+    return stream([frame[i : i + 450] for i in range(0, 2_000, 450)], "y")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        margin.Ridge(),
+        margin.LogisticRegression(),
+        margin.KMeans(3, random_state=0, max_iter=4),
+        margin.LinearDiscriminantAnalysis(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_cluster_gives_the_bits_of_this_process(model, client, data, tmp_path):
+    for name, source in (("here", data), ("there", on_cluster(data, client))):
+        save(clone(model).fit(source), tmp_path / name)
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
+def test_an_error_on_a_worker_is_the_sentence_of_this_process(client, data):
+    bad = stream([pd.DataFrame({"a": [1.0, np.nan], "y": [1.0, 2.0]})], "y")
+    with pytest.raises(ValueError, match=r"^frame 0: .*NaN"):
+        margin.Ridge().fit(on_cluster(bad, client))
+    assert data.n_rows == on_cluster(data, client).n_rows
+
+
+def test_a_stream_that_is_sent_away_is_read_there(client, data):
+    import pickle
+
+    assert isinstance(pickle.loads(pickle.dumps(on_cluster(data, client).runner)), InOrder)
+
+
+@pytest.mark.parametrize("wrong", ["local", "local:0", "local:x", "scheduler", 8786])
+def test_what_is_no_cluster_is_refused(wrong):
+    sentence = "cluster must be an address such as tcp://host:8786, or local:4"
+    with pytest.raises(ValueError, match=sentence), cluster_client(wrong):
+        pass
+
+
+def test_a_client_is_used_and_left_open(client):
+    with cluster_client(client) as same:
+        assert same is client
+    assert client.status == "running"
+    with pytest.raises(TypeError, match=r"client must be a dask\.distributed\.Client; got str"):
+        on_cluster(None, "local:2")
