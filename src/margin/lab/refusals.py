@@ -1,0 +1,37 @@
+"""How the lab and a served model refuse a request: one sentence under ``error``."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from margin.core.full_disk import is_full_disk
+from margin.service.requests import BadRequest
+
+__all__ = ["add_refusals"]
+
+
+def add_refusals(app: FastAPI) -> None:
+    """Let ``app`` answer what it cannot do with one sentence under ``error``."""
+
+    @app.exception_handler(BadRequest)
+    def bad_request(_: Request, problem: BadRequest) -> JSONResponse:
+        return JSONResponse({"error": str(problem)}, 400)
+
+    @app.exception_handler(HTTPException)
+    def refused(_: Request, problem: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(problem.detail)}, problem.status_code)
+
+    @app.exception_handler(OSError)
+    def unwritten(_: Request, problem: OSError) -> JSONResponse:
+        if not is_full_disk(problem):
+            raise problem
+        return JSONResponse({"error": "The disk is full: nothing was kept; make room and try again."}, 507)
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(_: Request, problem: RequestValidationError) -> JSONResponse:
+        first = problem.errors()[0]
+        place = ".".join(str(part) for part in first["loc"] if part != "body")
+        return JSONResponse({"error": f"The request's {place or 'body'}: {first['msg']}."}, 422)

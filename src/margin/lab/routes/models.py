@@ -1,0 +1,67 @@
+"""Models: what there is, which stage each stands on, its parameters as a form needs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from margin import catalog
+from margin.core.parameters import parameter_table
+from margin.lab.stages.presets import PRESETS
+from margin.lab.stages.scene import Made, StageScene
+from margin.lab.stages.scenes import EXHIBITS, SCENES, scene_of
+from margin.service.model_facts import model_facts
+from margin.service.models import list_models
+
+router = APIRouter(tags=["models"])
+
+
+@router.get("/models")
+def models() -> list[dict[str, Any]]:
+    """Every model of the catalog, with the kind of its stage."""
+    listed = [{**model, "kind": scene_of(model["name"]).kind} for model in list_models(rows=False)]
+    shown = [
+        {"name": name, "family": "optimize", "task": "minimization", "kind": SCENES[name].kind} for name in EXHIBITS
+    ]
+    return [*listed, *shown]
+
+
+@router.get("/models/{name}")
+def model(name: str) -> dict[str, Any]:
+    """Summary, parameters with their JSON schema, rows of the notes, and the scene."""
+    if name in EXHIBITS:
+        return {**exhibit_facts(name), "scene": _facts(SCENES[name])}
+    entry = catalog.entry(name)
+    return {**model_facts(entry), "scene": _facts(scene_of(entry.name))}
+
+
+@router.get("/presets")
+def presets() -> list[dict[str, Any]]:
+    """Start screens that teach."""
+    return [{**vars(preset), "kind": scene_of(preset.model).kind} for preset in PRESETS]
+
+
+def exhibit_facts(name: str) -> dict[str, Any]:
+    """What a form and a page need of something that is no model of the catalog."""
+    cls = EXHIBITS[name]
+    parameters = [{**row, "shown": repr(row["default"])} for row in parameter_table(cls)]
+    summary = (cls.__doc__ or "").partition("\n\n")[0]
+    return {
+        "what": "exhibit",
+        "name": name,
+        "task": "minimization",
+        "summary": summary,
+        "parameters": parameters,
+        "rows": [],
+    }
+
+
+def _facts(scene: StageScene) -> dict[str, Any]:
+    shown = {k: _text(v) for k, v in scene.params.items() if not callable(v) and not isinstance(v, Made | dict)}
+    return {"kind": scene.kind, "data": scene.data, "view": scene.view, "params": shown, "drawable": scene.drawable}
+
+
+def _text(value: Any) -> str:
+    """A setting as it is written after its name: what the form shows and sends back."""
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)

@@ -1,0 +1,1 @@
+"""Stages: what a person sees of a model after a record."""

@@ -1,0 +1,89 @@
+"""A curve through points, with its band; series and forecasts."""
+
+# ruff: noqa: ARG001 (every view is called alike)
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from margin.lab.stages.panels import Panel, bars, chart, matrix, rounded, window_of
+
+__all__ = ["curve", "forecast", "series", "states"]
+
+
+def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
+    """The prediction along the axis; two standard deviations around it where the model knows them."""
+    xy = np.column_stack([X[:, 0], y])
+    window = window_of(xy, 0.15)
+    line = np.linspace(window[0], window[1], 240)
+    mean, deviation = _prediction(model, line[:, None])
+    band = (
+        None
+        if deviation is None
+        else {"x": rounded(line), "low": rounded(mean - 2 * deviation), "high": rounded(mean + 2 * deviation)}
+    )
+    lines = [{"xy": rounded(np.column_stack([line, mean]))}]
+    points: Panel = {"xy": rounded(xy), "editable": True}
+    if hasattr(model, "support_"):
+        points["ring"] = np.asarray(model.support_).tolist()
+    marks = _inducing(model, window)
+    residuals = rounded(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
+    return [chart(window, axes=["x", "y"], band=band, lines=lines, points=points, residuals=residuals, centers=marks)]
+
+
+def _prediction(model: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    if "return_std" in inspect.signature(model.predict).parameters:
+        mean, deviation = model.predict(X, return_std=True)
+        return np.asarray(mean).ravel(), np.asarray(deviation).ravel()
+    return np.asarray(model.predict(X), dtype=float).ravel(), None
+
+
+def _inducing(model: Any, window: list[float]) -> list[Any] | None:
+    """Where the pseudo-inputs of a sparse Gaussian process lie, along the lower edge."""
+    places = getattr(model, "inducing_points_", None)
+    return None if places is None else rounded([[float(place[0]), window[2]] for place in places])
+
+
+def series(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
+    """Six series, colored by what the model says of them, and how often or how far it is right."""
+    said = model.predict(X)
+    steps = np.arange(X.shape[1])
+    shown = X[:6, :, 0] + 3.0 * np.arange(6)[::-1, None]
+    xy = np.column_stack([np.tile(steps, 6), shown.ravel()])
+    lines = []
+    for i, row in enumerate(shown):
+        label = int(said[i]) if hasattr(model, "classes_") else 0
+        right = "" if not hasattr(model, "classes_") else (" ✓" if said[i] == y[i] else " ✗")
+        told = f"{said[i]}{right}" if hasattr(model, "classes_") else f"{said[i]:.2f}, true {y[i]:.2f}"
+        lines.append({"xy": rounded(np.column_stack([steps, row])), "color": label, "name": told})
+    window = window_of(xy, 0.05)
+    return [chart(window, bare=True, lines=lines), bars([("score", model.score(X, y))], "over all series", most=1)]
+
+
+def forecast(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
+    """The series, what comes next, and the band that holds it nine times in ten."""
+    values = np.asarray(X, dtype=float)
+    coming = np.asarray(model.predict(), dtype=float)
+    past, ahead = np.arange(len(values)), len(values) + np.arange(len(coming))
+    low, high = np.asarray(model.predict_interval(coverage=0.9)).T
+    xy = np.column_stack([np.concatenate([past, ahead, ahead]), np.concatenate([values, low, high])])
+    lines = [
+        {"xy": rounded(np.column_stack([past, values])), "color": 0, "name": "series"},
+        {"xy": rounded(np.column_stack([ahead, coming])), "color": 1, "name": "forecast"},
+    ]
+    band = {"x": ahead.tolist(), "low": rounded(low), "high": rounded(high), "color": 1}
+    return [chart(window_of(xy, 0.06), axes=["month", "passengers"], lines=lines, band=band)]
+
+
+def states(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
+    """A series colored by the hidden state behind each step, the mean of that state, and how states follow."""
+    steps, path = np.arange(len(X)), np.asarray(model.predict(X))
+    xy = np.column_stack([steps, X[:, 0]])
+    names = [f"state {k}" for k in range(len(model.means_))]
+    lines = [{"xy": rounded(np.column_stack([steps, model.means_[path, 0]])), "color": 0, "name": "mean of the state"}]
+    points = {"xy": rounded(xy), "label": path.tolist()}
+    shown = chart(window_of(xy, 0.06), axes=["step", "value"], lines=lines, points=points, classes=names)
+    return [shown, matrix(model.transmat_, names, names, "chance of the next state")]

@@ -1,0 +1,41 @@
+"""A scene: one model on one stage, with data and settings small enough to be watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["KINDS", "Made", "StageScene"]
+
+#: The kinds of stage.
+KINDS = ("plane", "curve", "landscape", "table", "pictures", "text", "graph", "field", "network")
+
+DRAWABLE = ("regions", "clusters", "density", "samples", "path", "axes", "curve")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A parameter's value that a function without arguments makes; exported code holds the function's source."""
+
+    make: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class StageScene:
+    """``data`` names sets of :mod:`margin.lab.stages.materials`, the first of which is shown first.
+
+    ``params`` differ from the model's defaults; ``options`` go to its fit; ``view`` names the function that says what
+    is seen of the model after a record.
+    """
+
+    kind: str
+    data: tuple[str, ...]
+    view: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def drawable(self) -> bool:
+        """Whether its data are points that can be drawn by hand."""
+        return self.view in DRAWABLE

@@ -1,0 +1,40 @@
+// The numbers of the records as curves, and what changed since the last one.
+import { html, useEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { number } from "/static/play/chart.js";
+import { classColor, colors, css } from "/static/play/colors.js";
+import { useTheme } from "/static/play/theme.js";
+
+const QUIET = new Set(["iteration", "epoch", "learning_rate", "step_size", "run", "node", "machine", "steps"]);
+
+export function Records({ records, beside, names = ["A", "B"] }) {
+  const keys = [...new Set(records.flatMap(Object.keys))].filter((key) => key !== "iteration");
+  const likely = keys.find((key) => !QUIET.has(key)) ?? keys[0];
+  const [chosen, setChosen] = useState(null);
+  const key = keys.includes(chosen) ? chosen : likely;
+  const now = records.at(-1), before = records.at(-2);
+  if (!now) return null;
+  return html`<section class="records card">
+    <div class="row"><h3 class="grow">Records</h3>${keys.length > 1 && html`<select aria-label="Number to follow" value=${key} onChange=${(event) => setChosen(event.target.value)}>${keys.map((name) => html`<option value=${name}>${name.replaceAll("_", " ")}</option>`)}</select>`}</div>
+    ${key && records.length > 1 && html`<${Curve} series=${[records, beside].filter(Boolean).map((list) => list.map((record) => record[key] ?? null))} names=${names} />`}
+    <dl class="now">${["iteration", ...keys].map((name) => html`<div key=${name}><dt>${name.replaceAll("_", " ")}</dt><dd>${number(now[name] ?? NaN)}${before && name !== "iteration" && now[name] !== before[name] && Number.isFinite(before[name]) && html` <small class=${now[name] < before[name] ? "down" : "up"}>${now[name] < before[name] ? "↓" : "↑"} ${number(Math.abs(now[name] - before[name]))}</small>`}</dd></div>`)}</dl>
+  </section>`;
+}
+
+function Curve({ series, names }) {
+  const host = useRef(null), plot = useRef(null), theme = useTheme();
+  const length = Math.max(...series.map((list) => list.length));
+  const data = [Array.from({ length }, (_, i) => i + 1), ...series.map((list) => Array.from({ length }, (_, i) => list[i] ?? null))];
+  useEffect(() => {
+    const { muted, rule, sans } = colors(), axis = { stroke: css(muted), grid: { stroke: css(rule), width: 1 }, ticks: { show: false }, font: `11px ${sans}`, size: 42 };
+    plot.current = new window.uPlot({
+      width: host.current.clientWidth, height: 150, legend: { show: false }, cursor: { y: false }, scales: { x: { time: false } },
+      axes: [{ ...axis, size: 24 }, { ...axis, values: (_, ticks) => ticks.map(number) }],
+      series: [{}, ...series.map((_, k) => ({ stroke: css(classColor(k)), width: 2, points: { show: false }, label: names[k] }))],
+    }, data, host.current);
+    const watch = new ResizeObserver(([entry]) => plot.current?.setSize({ width: entry.contentRect.width, height: 150 }));
+    watch.observe(host.current);
+    return () => { watch.disconnect(); plot.current?.destroy(); plot.current = null; };
+  }, [series.length, theme]);
+  useEffect(() => { plot.current?.setData(data); });
+  return html`<div class="curve" ref=${host} role="img" aria-label="curve of the records, the last one ${number(series[0].at(-1) ?? NaN)}"></div>`;
+}

@@ -1,0 +1,148 @@
+"""Each line of the guard, with a request that passes only without it."""
+
+import pytest
+
+from margin.lab import guard, serving
+
+TOKEN, PORT = "a-token-of-the-tests", 8765
+ORIGIN = f"http://127.0.0.1:{PORT}"
+
+
+def test_it_listens_to_this_machine_alone():
+    listening = serving._listen(0)
+    try:
+        assert listening.getsockname()[0] == "127.0.0.1"
+    finally:
+        listening.close()
+
+
+def test_a_port_that_is_taken_is_not_shared():
+    first = serving._listen(0)
+    second = serving._listen(first.getsockname()[1])
+    try:
+        assert first.getsockname()[1] != second.getsockname()[1]
+    finally:
+        first.close()
+        second.close()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1:1", "127.0.0.1", "", "0.0.0.0:8765"]
+)
+def test_a_name_that_is_not_ours_is_refused(client, host):
+    """DNS rebinding: the page of another site has its own name resolve to this machine, and Origin and Host agree."""
+    answer = client.get("/api/lab", headers={"host": host, "origin": f"http://{host}"})
+    assert answer.status_code == 421
+    assert "127.0.0.1" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/", "/play", "/api/lab", "/static/app.js", "/api/openapi.json"])
+def test_nothing_is_shown_without_the_token(stranger, path):
+    answer = stranger.get(path)
+    assert answer.status_code == 401
+    assert "margin lab printed" in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_wrong_token_gives_no_cookie(stranger):
+    answer = stranger.get("/", params={"token": TOKEN[:-1]})
+    assert answer.status_code == 401
+    assert "set-cookie" not in answer.headers
+
+
+def test_the_token_becomes_a_strict_cookie_and_leaves_the_address(stranger):
+    answer = stranger.get("/play", params={"token": TOKEN, "model": "svc"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/play?model=svc"
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"margin-lab-{PORT}=")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert stranger.get("/api/lab").status_code == 200
+
+
+def test_the_redirect_stays_on_this_server(stranger):
+    answer = stranger.get(f"{ORIGIN}//evil.example/x", params={"token": TOKEN})
+    assert answer.headers["location"] == "/evil.example/x"
+
+
+def test_two_labs_on_one_machine_keep_two_cookies(app):
+    assert guard.Guard(app, token="a", port=1).cookie != guard.Guard(app, token="a", port=2).cookie
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:9999", "https://127.0.0.1:8765"]
+)
+def test_what_changes_anything_must_come_from_our_pages(client, method, origin):
+    client.headers.pop("origin")
+    headers = {"content-type": "application/json"} | ({"origin": origin} if origin else {})
+    for path in ("/api/sessions", "/api/tables"):
+        answer = client.request(method, path, headers=headers, content=b"{}")
+        assert answer.status_code == 403
+        assert "Only pages of this lab" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_another_site_or_port_neither_reads_nor_writes(client, site):
+    assert client.get("/api/lab", headers={"sec-fetch-site": site}).status_code == 403
+    answer = client.post("/api/sessions", json={}, headers={"sec-fetch-site": site})
+    assert answer.status_code == 403
+    assert client.get("/api/lab", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "text/csv"]
+)
+def test_bodies_that_a_form_can_send_are_refused(client, kind):
+    answer = client.post("/api/sessions", content=b"{}", headers={"content-type": kind})
+    assert answer.status_code == 415
+
+
+def test_bodies_are_bounded_whether_they_say_their_length_or_not(app, client, monkeypatch):
+    @app.post("/api/echo")
+    def echo(body: dict):
+        return body
+
+    monkeypatch.setattr(guard, "MOST_JSON", 1000)
+    said = client.post("/api/echo", content=b"[" + b" " * 2000 + b"]", headers={"content-type": "application/json"})
+    assert said.status_code == 413
+
+    def pieces():
+        for _ in range(30):
+            yield b" " * 100
+
+    unsaid = client.post("/api/echo", content=pieces(), headers={"content-type": "application/json"})
+    assert unsaid.status_code == 413
+    assert "1,000 bytes" in unsaid.json()["error"]
+
+
+def test_every_answer_has_a_policy_without_anything_inline(client):
+    for path in ("/", "/api/lab", "/static/app.js", "/nowhere", "/static/tokens.css"):
+        headers = client.get(path).headers
+        policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_a_failure_says_nothing_of_our_code(app, client):
+    @app.get("/api/fail")
+    def fail():
+        raise RuntimeError("a secret of the machine")
+
+    answer = client.get("/api/fail")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "Traceback" not in answer.text
+    assert list(answer.json()) == ["error"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd"]
+)
+def test_static_files_are_those_below_static(client, path):
+    assert client.get(path).status_code in (404, 405)

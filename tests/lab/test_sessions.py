@@ -1,0 +1,169 @@
+"""Sessions over the API with real processes: playing, stepping back, code, a killed process, a closed tab, limits."""
+
+import contextlib
+import io
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from margin.lab import sessions
+from margin.lab.hub import EventHub
+from margin.lab.sessions import LabSession, SessionPool
+from margin.lab.stages.request import PlayRequest
+from margin.service.requests import BadRequest
+
+PATIENCE = 120.0  # seconds, for a busy machine; a test that holds needs two
+
+
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, "nothing came"
+        time.sleep(0.02)
+    return found
+
+
+def shown(client, id, condition):
+    """The first snapshot for which the condition holds."""
+
+    def look():
+        snapshot = client.get(f"/api/sessions/{id}").json()
+        return snapshot if condition(snapshot) else None
+
+    return wait_for(look)
+
+
+def control(client, id, action, value=None, **more):
+    answer = client.post(f"/api/sessions/{id}/control", json={"action": action, "value": value, **more})
+    assert answer.status_code == 200, answer.text
+
+
+def test_a_session_plays_pauses_steps_back_and_gives_its_code(client):
+    wish = {"model": "kmeans", "settings": ["n_clusters=3"], "seed": 5, "play": False}
+    id = client.post("/api/sessions", json=wish).json()["id"]
+    first = shown(client, id, lambda s: s["last"]["type"] == "frame")
+    assert len(first["records"]) == 1
+    control(client, id, "step", 4)
+    five = shown(client, id, lambda s: len(s["records"]) == 5)
+    control(client, id, "step", -3)
+    two = shown(client, id, lambda s: len(s["records"]) == 2)
+    assert two["records"] == five["records"][:2]
+    control(client, id, "step", 3)
+    again = shown(client, id, lambda s: len(s["records"]) == 5)
+    assert again["records"] == five["records"]
+    assert again["last"]["panels"] == five["last"]["panels"]
+    exported = client.get(f"/api/sessions/{id}/code").json()
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(exported["python"], names)
+    assert names["record"].as_dict() == exported["record"] == five["records"][-1]
+
+    control(client, id, "play")
+    end = shown(client, id, lambda s: s["last"].get("finished"))
+    assert not end["last"]["playing"]
+
+    pid = client.app.state.lab.sessions.get(id).pid
+    os.kill(pid, signal.SIGKILL)
+    dead = shown(client, id, lambda s: s["last"].get("ended"))
+    assert "process ended" in dead["last"]["error"]
+    refused = client.post(f"/api/sessions/{id}/control", json={"action": "play"})
+    assert refused.status_code == 400
+    assert "begin again" in refused.json()["error"]
+    control(client, id, "open", wish=wish)
+    reborn = shown(client, id, lambda s: s["last"]["type"] == "frame")
+    assert reborn["records"] == first["records"]
+
+    fresh = client.app.state.lab.sessions.get(id).pid
+    assert client.delete(f"/api/sessions/{id}").status_code == 200
+    assert client.get(f"/api/sessions/{id}").status_code == 404
+    with pytest.raises(ProcessLookupError):
+        os.kill(fresh, 0)
+
+
+@pytest.mark.parametrize(
+    "wish, sentence",
+    [
+        ({}, "model"),
+        ({"model": "kmeen"}, "There is no model"),
+        ({"model": "kmeans", "settings": ["n_clusters=0"]}, "n_clusters: '0' is not"),
+        ({"model": "kmeans", "data": "../secret"}, "is shown with"),
+        ({"model": "kmeans", "points": [[0, 0]] * 601}, "points"),
+        ({"model": "kmeans", "seed": -1}, "seed"),
+        ({"model": "kmeans", "more": 1}, "more"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_refused_in_one_sentence(client, wish, sentence):
+    answer = client.post("/api/sessions", json=wish)
+    assert answer.status_code in (400, 404, 422)
+    assert sentence in answer.json()["error"]
+    assert list(answer.json()) == ["error"]
+    assert len(client.app.state.lab.sessions) == 0
+
+
+class Unstarted(LabSession):
+    """A session whose process is never started: for tests of how many there are."""
+
+    def _begin(self):
+        self.ended, self.sent = False, []
+
+    def tell(self, action, value=None):
+        self.sent.append((action, value))
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    monkeypatch.setattr(sessions, "LabSession", Unstarted)
+    return SessionPool(EventHub(), warm=False)
+
+
+def test_fifty_sessions_at_once_are_never_more_than_the_bound(pool):
+    request = PlayRequest("kmeans")
+    threads = [threading.Thread(target=pool.create, args=(request,), kwargs={"play": False}) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(pool) == sessions.MOST_SESSIONS
+
+
+def test_sessions_that_play_are_not_ended_for_another(pool):
+    request = PlayRequest("kmeans")
+    first = [pool.create(request, play=True) for _ in range(sessions.MOST_SESSIONS)]
+    for session in first:
+        session.last = {"type": "frame", "playing": True}
+    with pytest.raises(BadRequest, match="pause or close one"):
+        pool.create(request, play=True)
+    first[3].last = {"type": "frame", "playing": False}
+    pool.create(request, play=True)
+    wait_for(lambda: first[3].closed)
+    assert not any(session.closed for session in first if session is not first[3])
+
+
+def test_a_session_whose_tab_is_closed_is_ended(pool, monkeypatch):
+    watched, left = (pool.create(PlayRequest("kmeans"), play=True) for _ in range(2))
+    monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic == watched.topic))
+    now = time.monotonic()
+    pool.end_unwatched(now + sessions.UNWATCHED - 30)
+    assert len(pool) == 2
+    pool.end_unwatched(now + sessions.UNWATCHED + 30)
+    assert len(pool) == 1
+    assert left.closed
+    assert not watched.closed
+
+
+def test_models_and_presets_are_listed_with_their_stages(client):
+    models = client.get("/api/models").json()
+    assert {model["name"] for model in models} >= {"kmeans", "svc", "optimizers"}
+    assert len({model["kind"] for model in models}) == 9
+    facts = client.get("/api/models/svc").json()
+    assert facts["scene"]["kind"] == "plane"
+    assert {"name", "default", "sentence", "schema"} <= set(facts["parameters"][0])
+    assert client.get("/api/models/optimizers").json()["scene"]["kind"] == "landscape"
+    assert client.get("/api/models/nothing").status_code == 404
+    assert all(preset["kind"] for preset in client.get("/api/presets").json())

@@ -1,0 +1,191 @@
+"""Every model of the catalog has a stage, and what is played there is the fit that anybody else would have.
+
+A session of each is stepped, taken back three records and resumed; its record, its picture and the code that it exports
+must then agree with a fit that was never interrupted, bit for bit.
+"""
+
+import contextlib
+import io
+import json
+
+import pytest
+
+from margin import catalog
+from margin.lab.player import FitPlayer
+from margin.lab.stages.materials import MATERIALS
+from margin.lab.stages.presets import PRESETS
+from margin.lab.stages.request import PlayRequest
+from margin.lab.stages.scene import KINDS
+from margin.lab.stages.scenes import EXHIBITS, SCENES
+from margin.lab.stages.views import VIEWS, frame, frame_text
+
+NAMES = [entry.name for entry in catalog.ENTRIES]
+RECORDS = 6
+
+
+def test_every_model_of_the_catalog_has_a_stage_and_nothing_else_has():
+    assert set(SCENES) == {*NAMES, *EXHIBITS}
+
+
+def test_every_kind_of_stage_is_played_on():
+    assert {scene.kind for scene in SCENES.values()} == set(KINDS)
+    assert {scene.view for scene in SCENES.values()} <= set(VIEWS)
+    assert {name for scene in SCENES.values() for name in scene.data} <= set(MATERIALS)
+
+
+def opened(request):
+    """A player in this process, and what it sends."""
+    events = []
+    player = FitPlayer(lambda text: events.append(json.loads(text)))
+    player.handle("open", (request, False, 1))
+    return player, events
+
+
+def executed(code):
+    """What the exported code defines when it is run by itself."""
+    names = {"__name__": "elsewhere"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(code, "exported.py", "exec"), names)
+    return names
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*NAMES, *EXHIBITS])
+def test_back_and_resume_give_the_bits_of_an_uninterrupted_fit(name):
+    request = PlayRequest(name)
+    player, events = opened(request)
+    player.handle("step", RECORDS - 1)
+    reached = player.fit.position
+    first = events[-1]
+    assert [event["type"] for event in events] == ["frame"] * len(events), events[-1]
+    player.handle("step", -3)
+    assert player.fit.position == max(1, reached - 3)
+    while player.fit.position < reached:
+        player.handle("step", 1)
+    assert events[-1]["panels"] == first["panels"]
+    elsewhere = executed(request.code(reached))
+    record = elsewhere["record"]
+    assert player.fit.records[-1] == (record if isinstance(record, dict) else record.as_dict())
+    panels = frame(request, elsewhere["model"], elsewhere["X"], elsewhere["y"])
+    assert json.loads(frame_text(panels)) == first["panels"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_that_ended_can_be_taken_back_and_ends_as_before():
+    player, events = opened(PlayRequest("kmeans"))
+    player.handle("step", 1000)
+    end = events[-1]
+    assert end["finished"]
+    player.handle("step", -3)
+    assert not events[-1]["finished"]
+    assert events[-1]["position"] == end["position"] - 3
+    player.handle("step", 1000)
+    assert events[-1]["finished"]
+    assert events[-1]["panels"] == end["panels"]
+    assert executed(player.request.code(None))["record"].as_dict() == player.fit.records[-1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_states_are_bounded_and_back_still_reaches_every_record():
+    request = PlayRequest("gaussian-mixture")
+    fit = request.start()
+    fit.budget = 6000
+    seen = {}
+    for _ in range(12):
+        fit.step()
+        seen[fit.position] = fit.model.means_.copy()
+    assert len(fit._states) < 12
+    for position in (11, 7, 3, 1):
+        while fit.position < 12:
+            fit.step()
+        fit.back_to(position)
+        assert (fit.model.means_ == seen[position]).all()
+
+
+def test_drawn_points_take_the_place_of_the_set_and_are_in_the_code():
+    points = tuple((float(i % 5), float(i // 5), float(i % 2)) for i in range(20))
+    request = PlayRequest("k-neighbors-classifier", points=points)
+    _, events = opened(request)
+    assert events[-1]["panels"][0]["points"]["xy"] == [list(point[:2]) for point in points]
+    elsewhere = executed(request.code(1))
+    assert elsewhere["X"].tolist() == [list(point[:2]) for point in points]
+    assert elsewhere["record"] == events[-1]["records"][-1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": "no-such-model"},
+        {"model": "kmeans", "data": "digits"},
+        {"model": "kmeans", "points": ((0.0, 0.0),)},
+        {"model": "t-sne", "points": ((0.0, 0.0),) * 9},
+        {"model": "kmeans", "points": ((float("nan"), 0.0),) * 9},
+        {"model": "kmeans", "points": ((1e300, 0.0),) * 9},
+        {"model": "kmeans", "settings": ("n_clusters=-1",)},
+        {"model": "kmeans", "settings": ("clusters=3",)},
+        {"model": "kmeans", "settings": ("n_clusters",)},
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(wrong):
+    with pytest.raises((ValueError, KeyError)) as problem:
+        PlayRequest(**wrong).check()
+    sentence = str(problem.value.args[0])
+    assert "\n" not in sentence
+    assert sentence.endswith((".", "?"))
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.title)
+def test_presets_are_settings_that_their_models_take(preset):
+    PlayRequest(preset.model, preset.data, 0, preset.settings).check()
+    PlayRequest(preset.model, preset.data, 0, preset.beside).check()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name, probe, changed",
+    [
+        ("bayesian-network", {"3": 1}, lambda panels: panels[0]["nodes"][2]["chance"]),
+        ("cnn-classifier", [0.0] * 30 + [1.0] * 34, lambda panels: panels[0]["title"]),
+        ("vae", [0.5, -0.5], lambda panels: len(panels)),
+        ("language-model", "a boat ", lambda panels: panels[0]["lines"][0][0][0]),
+        ("text-classifier", "the film was dull", lambda panels: panels[0]["lines"][0][0][0]),
+        ("text-classifier", "my film was dull", lambda panels: panels[0]["lines"][0][0][0]),
+    ],
+)
+def test_a_probe_changes_what_is_seen_and_nothing_else(name, probe, changed):
+    player, events = opened(PlayRequest(name))
+    before = events[-1]
+    player.handle("probe", probe)
+    after = events[-1]
+    assert after["type"] == "frame", after
+    assert after["position"] == before["position"]
+    if probe != "the film was dull":
+        assert changed(after["panels"]) != changed(before["panels"])
+    player.handle("probe", None)
+    assert events[-1]["panels"] == before["panels"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "probe", [7, {"x": 1}, ["a"] * 64, [None, None], "\u0000[MASK]", {"99": 1}, [1e308, -1e308], ""]
+)
+def test_a_senseless_probe_neither_ends_nor_changes_the_fit(probe):
+    for name in ("bayesian-network", "vae"):
+        player, events = opened(PlayRequest(name))
+        before = events[-1]["panels"]
+        player.handle("probe", probe)
+        player.handle("probe", None)
+        assert events[-1]["panels"] == before
+
+
+def test_events_of_a_running_fit_carry_each_record_once():
+    player, events = opened(PlayRequest("gradient-boosting-regressor"))
+    player.handle("play", None)
+    while player.playing:
+        player.advance()
+    records = []
+    for event in events:
+        assert event["from"] <= len(records)
+        records = records[: event["from"]] + event["records"]
+    assert records == player.fit.records
+    assert events[-1]["finished"]
