@@ -36,6 +36,7 @@ def cases(quick: bool) -> list[Case]:
         _one_row("AdaBoost", "breast cancer", cancer, ADABOOST, 20),
         *(_fit("GaussianNB", name, data, BAYES, _error, "error", 30) for name, data in _named(iris, cancer, digits)),
         *(_one_row("kNN", name, data, NEAREST, 50, also=INTELEX) for name, data in _named(iris, digits)),
+        *(_one_row(task, "breast cancer", cancer, where, 50) for task, where in LATENCY.items()),
     ]
     for name, data in _named(iris, cancer):
         listed += [_fit("forest", name, data, FOREST, _log_loss, "log-loss", 1, also=INTELEX)]
@@ -56,6 +57,13 @@ def cases(quick: bool) -> list[Case]:
     return listed
 
 
+LATENCY = {
+    "GaussianNB": "bayes.GaussianNB naive_bayes",
+    "SVC": "kernels.SVC svm.SVC",
+    "linear SVC": "kernels.LinearSVC svm",
+    "decision tree": "trees.DecisionTreeClassifier tree",
+    "perceptron": "neural.MLPClassifier neural_network",
+}
 TABLES = ("iris", "breast_cancer", "digits", "diabetes")
 ADABOOST = "trees.AdaBoostClassifier ensemble"
 BAYES = "bayes.GaussianNB naive_bayes"

@@ -1,14 +1,13 @@
 """The same benchmarks as on a processor with AVX2 only: ``python -m benchmarks FAMILY --avx2``.
 
 Every library that chooses its code by the processor is told of a narrower one before it is loaded: NumPy, OpenBLAS,
-MKL, torch, oneDNN, Numba. What oneDAL (scikit-learn-intelex) chooses cannot be told, so it keeps the wide code.
+MKL, torch, oneDNN, our kernels. What oneDAL (scikit-learn-intelex) chooses cannot be told, so it keeps the wide code.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
 
 __all__ = ["is_narrow", "restart_narrow"]
 
@@ -29,9 +28,7 @@ def restart_narrow() -> None:
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "ATEN_CPU_CAPABILITY": "avx2",
         "ONEDNN_MAX_CPU_ISA": "AVX2",
-        "NUMBA_CPU_NAME": "haswell",
-        "NUMBA_CPU_FEATURES": "",
-        "NUMBA_CACHE_DIR": tempfile.mkdtemp(prefix="margin-avx2-"),
+        "MARGIN_KERNELS": "v3",
     }
     os.execve(sys.executable, [sys.executable, "-m", "benchmarks", *sys.argv[1:]], {**os.environ, **environment})
 

@@ -1,8 +1,8 @@
 """Times ours and its peers side by side: alternating in one process, the minimum of the rounds, losses like wins.
 
-A family is a module with ``cases(quick) -> list[Case]``. Every pool of threads (BLAS, OpenMP, Numba, torch, oneDAL) is
+A family is a module with ``cases(quick) -> list[Case]``. Every pool of threads (BLAS, OpenMP, torch, oneDAL) is
 held at the same number for everyone. Quality stands beside every time, because a time means nothing without it. Where
-Numba is involved, the first call is measured in processes of its own: cold (empty cache), cached, and warm.
+a case asks for it, the first call of a new process is measured too.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ import importlib.util
 import os
 import subprocess
 import sys
-import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
-
-from margin.core.compiling_ahead import compiling_ahead
 
 __all__ = ["Case", "Measured", "Peer", "first_call", "measure", "same_threads"]
 
@@ -47,8 +44,8 @@ class Case:
 
     ``data()`` makes the input once, untimed; ``ours`` and the peers take it and return a result; ``quality(data,
     result)`` is one number, called ``quality_name``, and ``remark(data, result)`` a few words more. ``first_call`` asks
-    for cold and cached first calls, ``memory`` for the peak that allocations known to Python (NumPy's are) reach above
-    the input.
+    for the first call of a new process, ``memory`` for the peak that allocations known to Python (NumPy's are) reach
+    above the input.
     """
 
     name: str
@@ -105,8 +102,7 @@ def _judge(case: Case, data: Any, call: Callable[[Any], Any], into: Measured, wa
     if case.memory:
         tracemalloc.start()
     try:
-        with compiling_ahead():  # what is compared is the warm call: cold ones have columns of their own
-            result = _time(data, call, into)
+        result = _time(data, call, into)
         if warms or into.wall < LONG:
             into.wall = into.cpu = float("inf")  # a first call is not what is compared, unless a peer takes so long
         into.memory = tracemalloc.get_traced_memory()[1] / 1e6 if case.memory else None
@@ -154,16 +150,12 @@ def _load_pools(n: int) -> None:
 
 
 def first_call(family: str, index: int, quick: bool, threads: int) -> dict[str, float]:
-    """Seconds of the first and the second call of a case in new processes, with an empty and a filled Numba cache."""
+    """Seconds of the first and the second call of a case in a new process."""
     command = [sys.executable, "-m", "benchmarks", family, "--first-call", str(index), "--threads", str(threads)]
     command += ["--quick"] if quick else []
-    cold: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        for name in ("cold", "cached"):
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-            cold[name], warm = map(float, done.stdout.split()[-2:])
-    return cold | {"warm": warm}
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, second = map(float, done.stdout.split()[-2:])
+    return {"first": first, "second": second}
 
 
 def time_first_calls(case: Case) -> tuple[float, float]:

@@ -18,7 +18,7 @@ __all__ = ["conditions", "row", "save", "show"]
 
 RESULTS = Path(__file__).parents[1] / "results"
 PACKAGES = (
-    *("margin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba", "torch"),
+    *("margin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "torch"),
     *("lightgbm", "xgboost", "celer", "pot", "gpytorch", "faiss-cpu", "openTSNE", "umap-learn", "pytabkit", "flaml"),
     *("lazypredict", "tokenizers", "tiktoken", "transformers", "gensim", "tomotopy", "hmmlearn", "python-crfsuite"),
     *("sacrebleu", "pgmpy", "pyagrum", "zuko", "normflows", "torch_geometric", "torchdiffeq", "deepxde", "captum"),

@@ -1,8 +1,8 @@
 """Networks in files of transformers against transformers itself: ``python -m benchmarks.studies.transformers_layout``.
 
-Random small networks of GPT-2, BERT and ViT are written by transformers and read here, and written here and read by
+Random small networks of every architecture are written by transformers and read here, and written here and read by
 transformers; the largest difference of the scores is stored. ``--references FOLDER`` also keeps the files and the
-scores of the smallest ones, against which the tests read where transformers is not installed.
+scores of the smallest GPT-2, BERT and ViT, against which the tests read where transformers is not installed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from benchmarks.measuring.evidence import Finding, save_findings
 from margin.neural import load_transformers, save_transformers
 
 BOUND = 1e-4
+KEPT = ("gpt2", "bert", "vit")  # whose files the tests read
 SIZES = {"small": (8, 2, 2, 24), "medium": (96, 6, 3, 200), "wide": (256, 8, 2, 1000)}  # width, heads, blocks, tokens
 
 
@@ -37,7 +38,26 @@ def networks(size: str) -> dict[str, tuple[Any, dict[str, Any]]]:
     )  # fmt: skip
     bert = peer.BertConfig(vocab_size=vocabulary, max_position_embeddings=16, **common)
     vit = peer.ViTConfig(image_size=8, patch_size=4, num_channels=3, num_labels=5, **common)
+    roberta = peer.RobertaConfig(
+        vocab_size=vocabulary, max_position_embeddings=18, type_vocab_size=1, pad_token_id=1, **common
+    )
+    distil = peer.DistilBertConfig(
+        vocab_size=vocabulary, max_position_embeddings=16, dim=width, n_layers=blocks, n_heads=heads,
+        hidden_dim=3 * width,
+    )  # fmt: skip
+    llama = peer.LlamaConfig(vocab_size=vocabulary, num_key_value_heads=heads // 2, **common)
+    other = {"input_ids": ids.clamp(min=3)}  # without the number that stands for padding
     built = {
+        "llama": (peer.LlamaForCausalLM(llama), other),
+        "bert, masked": (peer.BertForMaskedLM(bert), other),
+        "bert, texts": (peer.BertForSequenceClassification(bert), other),
+        "bert, tokens": (peer.BertForTokenClassification(bert), other),
+        "roberta, masked": (peer.RobertaForMaskedLM(roberta), other),
+        "roberta, texts": (peer.RobertaForSequenceClassification(roberta), other),
+        "roberta, tokens": (peer.RobertaForTokenClassification(roberta), other),
+        "distilbert, masked": (peer.DistilBertForMaskedLM(distil), other),
+        "distilbert, texts": (peer.DistilBertForSequenceClassification(distil), other),
+        "distilbert, tokens": (peer.DistilBertForTokenClassification(distil), other),
         "gpt2": (peer.GPT2LMHeadModel(gpt2), {"input_ids": ids}),
         "bert": (peer.BertForPreTraining(bert), {"input_ids": ids, "token_type_ids": (ids > vocabulary // 2).long()}),
         "vit": (
@@ -68,7 +88,9 @@ def ours(network: Any, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
     """The same by our network."""
     with torch.inference_mode():
         out = network(*inputs.values())
-    return out._asdict() if hasattr(out, "_asdict") else {"scores": out}
+    if not hasattr(out, "_asdict"):
+        return {"scores": out}
+    return {"scores": out.tokens} if out.next_sentence is None else out._asdict()
 
 
 def doubled(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +106,8 @@ def compare(size: str, references: Path | None) -> dict[str, dict[str, float]]:
     differences = {}
     for kind, (network, inputs) in networks(size).items():
         with tempfile.TemporaryDirectory() as scratch:
-            folder = references / kind if references else Path(scratch) / kind
+            kept = references if kind in KEPT else None
+            folder = kept / kind if kept else Path(scratch) / kind
             network.save_pretrained(folder)
             mine = load_transformers(folder)
             expected = theirs(network, inputs)
@@ -96,7 +119,7 @@ def compare(size: str, references: Path | None) -> dict[str, dict[str, float]]:
                 "written": difference(expected, theirs(again, inputs)),
                 "read, double": difference(*(way(net.double(), doubled(inputs)) for way, net in ways)),
             }
-            if references:
+            if kept:
                 (folder / "generation_config.json").unlink(missing_ok=True)
                 content = {"inputs": {k: v.tolist() for k, v in inputs.items()}}
                 content |= {"outputs": {k: v.tolist() for k, v in expected.items()}}
@@ -111,7 +134,7 @@ def main() -> None:
     raw = {size: compare(size, options.references if size == "small" else None) for size in SIZES}
     print(json.dumps(raw, indent=1))
     findings = []
-    for kind in ("gpt2", "bert", "vit"):
+    for kind in raw["small"]:
         for way, bound in (("read", BOUND), ("written", BOUND), ("read, double", 1e-12)):
             worst = max(raw[size][kind][way] for size in SIZES)
             findings.append(
