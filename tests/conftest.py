@@ -1,4 +1,4 @@
-"""Shared by all tests. Thread limits must stand before NumPy, Numba and torch are imported."""
+"""Shared by all tests. Thread limits must stand before NumPy and torch are imported."""
 
 import os
 
@@ -37,7 +37,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(
             f"scikit-learn estimator checks: {passed} hold, {expected} cannot and say why in the catalog"
         )
-    if count("passed", "test_rows_hold"):
+    if count("passed", "test_claim_holds"):
         wanted, built = atlas.inventory().values(), atlas.rows()
         areas = {area: [e.id in built for e in wanted if e.area == area] for area in atlas.areas()}
         parts = [f"{area} {sum(done)}/{len(done)}" for area, done in areas.items() if any(done)]

@@ -290,3 +290,30 @@ def test_fingerprint_sees_every_parameter():
     init = np.zeros((4, 3))
     first = fingerprint(kmeans().set_params(init=init))
     assert first != fingerprint(kmeans().set_params(init=init + 1))
+
+
+def test_a_fit_refused_before_its_first_record_leaves_nothing(tmp_path):
+    model, X = margin.KMeans(n_clusters=2, n_init=1, random_state=0), np.arange(8.0)[:, None]
+    with pytest.raises(ValueError, match="NaN"):
+        margin.fit(model, np.full((8, 1), np.nan), run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").touch()
+    with pytest.raises(ValueError, match="NaN"):
+        margin.fit(model, np.full((8, 1), np.nan), run=tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["notes.txt"]
+    assert len(margin.fit(model, X, run=tmp_path / "run").cluster_centers_) == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("later", "KMeans: state must be what get_state.. returned; got 'later'"),
+        ({}, "such a model returned; it has no"),
+    ],
+)
+def test_what_is_no_state_is_refused_in_a_sentence(state, sentence):
+    model = margin.KMeans(n_clusters=2, n_init=1, random_state=0)
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        next(model.iterate(np.arange(8.0)[:, None], state=state))
+    assert not hasattr(model, "n_features_in_")

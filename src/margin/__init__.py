@@ -11,7 +11,7 @@ from typing import Any
 
 from margin import catalog
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     *sorted(catalog.FUNCTIONS),

@@ -4,8 +4,11 @@
 from margin.core.parameters import search_space as search_space
 from margin.core.records import Record as Record
 from margin.core.watching import watch as watch
+from margin.data.streams import stream as stream
+from margin.neural.estimators.rate_range import find_rate as find_rate
 from margin.runs import Run as Run
 from margin.runs import fit as fit
+from margin.runs.tracking import track as track
 from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
@@ -73,6 +76,7 @@ from margin.mixture import GaussianMixture as GaussianMixture
 
 # graphical
 from margin.graphical import BayesianNetwork as BayesianNetwork
+from margin.graphical import GaussianHMM as GaussianHMM
 from margin.graphical import SumProductNetwork as SumProductNetwork
 
 # reduction
@@ -108,6 +112,7 @@ from margin.vision.segmentation import Segmenter as Segmenter
 from margin.forecasting import Forecaster as Forecaster
 
 # meta
+from margin.meta import DomainAdaptationClassifier as DomainAdaptationClassifier
 from margin.meta import FewShotLearner as FewShotLearner
 from margin.meta import ZeroShot as ZeroShot
 from margin.meta.semi import PseudoLabel as PseudoLabel
@@ -115,10 +120,13 @@ from margin.meta.semi import SelfTrainingClassifier as SelfTrainingClassifier
 
 # generative
 from margin.generative import Autoencoder as Autoencoder
+from margin.generative import CycleGAN as CycleGAN
 from margin.generative import DiffusionModel as DiffusionModel
 from margin.generative import FlowMatching as FlowMatching
 from margin.generative import GAN as GAN
+from margin.generative import LatentDiffusion as LatentDiffusion
 from margin.generative import NormalizingFlow as NormalizingFlow
+from margin.generative import ScoreModel as ScoreModel
 from margin.generative import SparseAutoencoder as SparseAutoencoder
 from margin.generative import TableSynthesizer as TableSynthesizer
 from margin.generative import VAE as VAE

@@ -163,6 +163,7 @@ DENSITY = (
 
 GRAPHICAL = (
     Entry("bayesian-network", "margin.graphical.BayesianNetwork", "density"),
+    Entry("gaussian-hmm", "margin.graphical.GaussianHMM", "density", compared=False),
     Entry("sum-product-network", "margin.graphical.SumProductNetwork", "density"),
 )
 
@@ -209,8 +210,11 @@ GENERATIVE = (
     Entry("sparse-autoencoder", "margin.generative.SparseAutoencoder", "transformation"),
     Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
     Entry("gan", "margin.generative.GAN", "density", compared=False),
+    Entry("cyclegan", "margin.generative.CycleGAN", "transformation", compared=False),
     Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),
     Entry("flow-matching", "margin.generative.FlowMatching", "density"),
+    Entry("latent-diffusion", "margin.generative.LatentDiffusion", "density", compared=False),
+    Entry("score-model", "margin.generative.ScoreModel", "density", compared=False),
     Entry("table-synthesizer", "margin.generative.TableSynthesizer", "density", compared=False),
 )
 
@@ -261,6 +265,7 @@ PHYSICS = (
 )
 
 META = (
+    Entry("domain-adaptation-classifier", "margin.meta.DomainAdaptationClassifier", "classification", compared=False),
     Entry("few-shot-learner", "margin.meta.FewShotLearner", "classification", compared=False),
     Entry("zero-shot", "margin.meta.ZeroShot", "classification", compared=False),
 )
@@ -296,9 +301,12 @@ FUNCTIONS: Mapping[str, str] = {
     "load": "margin.store",
     "export_onnx": "margin.store.onnx",
     "fit": "margin.runs",
+    "stream": "margin.data.streams",
     "compare": "margin.service.comparison",
     "Run": "margin.runs",
     "watch": "margin.core.watching",
+    "track": "margin.runs.tracking",
+    "find_rate": "margin.neural.estimators.rate_range",
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
 }
@@ -354,12 +362,14 @@ PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "margin.graphs.readers": ("load_citations", "load_graphs"),
     "margin.interpretation": ("permutation_importance", "partial_dependence", "individual_curves", "shapley_values"),
     "margin.interpretation.networks": ("attribute_inputs",),
+    "margin.interpretation.attribution": (
+        *("class_activation_map", "grad_cam", "integrated_gradients", "occlusion", "resize_map"),
+    ),
     "margin.neural": ("augment", "load_transformers", "save_transformers"),
     "margin.representation": ("pretrain", "local_metric", "geodesic_curve", "curve_length"),
     "margin.meta": ("fine_tune", "pretrain_then_finetune", "transfer_curve", "domain_adapt"),
     "margin.meta.similarity": ("one_shot_classify",),
-    "margin.generative.diffusion.latent": ("LatentDiffusion",),
-    "margin.generative.gan.translation": ("PairTranslation", "CycleTranslation"),
+    "margin.generative.gan.translation": ("PairTranslation",),
     "margin.generative.latent_space": ("interpolate", "attribute_direction"),
     "margin.text.synsets": ("synsets", "class_hierarchy", "path_similarity"),
     "margin.vision.features": ("hog", "sift", "surf", "match_descriptors", "low_pass", "high_pass", "morph"),

@@ -1,13 +1,24 @@
 """The study of fresh rows: ratios of errors, tables divided without overlap, what is kept, the load beside it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from benchmarks.data.elevators import elevators_like
 from benchmarks.data.public_tables import PUBLIC, STATSMODELS, divided
 from benchmarks.studies import fresh_rows
-from benchmarks.studies.fresh_rows import OURS, Outcome, load_beside, ratios, run_here, summary
+from benchmarks.studies.fresh_rows import (
+    OURS,
+    Kept,
+    Outcome,
+    least_ratios,
+    load_beside,
+    other_winners,
+    ratios,
+    run_here,
+    summary,
+)
 
 
 def outcome(table, who, error, outside=0.0):
@@ -56,12 +67,34 @@ def test_a_booster_is_judged_on_the_rows_set_aside():
     assert found.outside < 0.1
 
 
-def test_what_is_done_is_kept_by_its_circumstances(tmp_path):
+def test_what_is_done_is_kept_by_its_circumstances_and_boosters_in_any(tmp_path):
     path, here = tmp_path / "kept.jsonl", {"budget": 60.0, "beside_load": False}
-    done = outcome("a", OURS, 3.0)
-    fresh_rows._keep(path, here, done)
-    assert fresh_rows._kept(path, here) == {("a", 0, OURS): done}
-    assert fresh_rows._kept(path, {**here, "beside_load": True}) == {}
+    done, booster = outcome("a", OURS, 3.0), outcome("a", "LightGBM", 2.0)
+    for one in (done, booster):
+        Kept(path, here).add(one)
+    assert Kept(path, here).outcomes == {("a", 0, OURS): done, ("a", 0, "LightGBM"): booster}
+    assert Kept(path, {**here, "beside_load": True}).outcomes == {("a", 0, "LightGBM"): booster}
+
+
+def test_a_ratio_above_the_goal_by_chance_has_a_low_end_below_it():
+    rng = np.random.default_rng(0)
+    noisy = tuple(rng.uniform(0.5, 2.5, 200).tolist())
+    rows = [
+        replace(outcome("chance", OURS, 1.5), draws=noisy),
+        replace(outcome("chance", "LightGBM", 1.0), draws=(1.0,) * 200),
+        replace(outcome("worse", OURS, 1.5), draws=(1.5,) * 200),
+        replace(outcome("worse", "LightGBM", 1.0), draws=(1.0,) * 200),
+    ]
+    low = least_ratios(rows)
+    assert low["chance", 0] < 0.6
+    assert low["worse", 0] == 1.5
+    assert "above 1.2 beyond chance: worse, seed 0" in summary(rows)
+
+
+def test_another_winner_beside_load_is_found():
+    quiet = [replace(outcome("a", OURS, 1.0), note="ridge"), replace(outcome("b", OURS, 1.0), note="svr")]
+    loaded = [replace(outcome("a", OURS, 1.0), note="svr", sentence="Time ended"), quiet[1]]
+    assert {key: ours.sentence for key, ours in other_winners(loaded, quiet).items()} == {("a", 0): "Time ended"}
 
 
 @pytest.mark.parametrize("wanted", [False, True])

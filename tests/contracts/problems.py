@@ -37,6 +37,7 @@ TEST_PARAMETERS = {
     "hist-gradient-boosting-regressor": {"max_iter": 10, "min_samples_leaf": 1},
     "kmeans": {"n_clusters": 3, "n_init": 2, "max_iter": 20},
     "gaussian-mixture": {"n_components": 2, "max_iter": 20},
+    "gaussian-hmm": {"n_components": 2, "max_iter": 20},
     "kernel-density": {"bandwidth": 0.2},
     "sum-product-network": {"min_rows": 20},
     "pca": {"n_components": 1},
@@ -85,12 +86,18 @@ TEST_PARAMETERS = {
     "masked-language-model": {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 16, "max_iter": 3},
     "translator": {"tokens": "char", "d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 48, "max_iter": 2},
     "gan": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "cyclegan": {"hidden_layer_sizes": (8,), "max_iter": 3},
     "diffusion-model": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
     "object-detector": {"architecture": "yolo", "base_channels": 4, "max_iter": 3, "batch_size": 4},
     "segmenter": {"architecture": "fcn", "depth": 1, "base_channels": 4, "max_iter": 3, "batch_size": 4},
     "simclr": {"encoder": ("conv 4 3", "pool 2"), "n_components": 6, "n_projected": 4, "max_iter": 3, "batch_size": 64},
     "clip": {"encoder": ("conv 4 3", "pool 4"), "n_components": 8, "max_iter": 3, "batch_size": 4},
     "flow-matching": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
+    "latent-diffusion": {
+        "autoencoder": catalog.class_of("vae")(2, (8,), max_iter=2, record_steps=2),
+        "diffusion": catalog.class_of("diffusion-model")((16,), n_steps=10, max_iter=2, record_steps=2),
+    },
+    "score-model": {"hidden_layer_sizes": (16,), "n_levels": 3, "steps_per_level": 2, "max_iter": 3},
     "table-synthesizer": {
         "model": catalog.class_of("diffusion-model")((16,), n_steps=10, max_iter=3, record_steps=2, batch_size=32)
     },
@@ -202,6 +209,12 @@ def seasons():
     return X, (5 + 0.1 * t) * (2 + np.sin(2 * np.pi * t / 6)) + X[:, 0]
 
 
+def two_sets():
+    """Rows of four columns and fewer rows of three, none of which belongs to one of the others."""
+    rng = np.random.default_rng(0)
+    return rng.random((120, 4)), rng.normal(size=(90, 3)) * [1.0, 0.2, 3.0]
+
+
 def is_table(X):
     """Whether ``X`` is rows of columns, which scikit-learn's scalers can be put in front of."""
     return isinstance(X, np.ndarray) and X.ndim == 2
@@ -219,6 +232,8 @@ def problem(entry):
         return trajectories(), None
     if entry.name == "forecaster":
         return seasons()
+    if entry.name == "cyclegan":
+        return two_sets()
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":

@@ -1,11 +1,17 @@
 """Every row of the atlas points to code that exists and to a check that holds; complete areas miss nothing."""
 
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from tests import oracles
 
 from margin.notes import atlas, claims, experiments
 from margin.notes.claims.citations import Calls, resolve
-from margin.service.evidence import verify
+from margin.service.evidence import SEED, verify
 
 # Areas in which every row of the contract must be built. The others grow, and the ledger says how far they are.
 COMPLETE = (
@@ -65,24 +71,56 @@ def test_row_is_sound(row):
     assert not row.experiment or row.experiment in experiments.names()
 
 
-def rows_by_check():
-    """Rows that share an experiment, which is then run once, and the others one by one."""
-    groups = {}
-    for row in atlas.rows().values():
-        groups.setdefault(("experiment", row.experiment) if row.experiment else ("claim", row.id), []).append(row)
-    return list(groups.values())
+@pytest.mark.parametrize("id", [row.id for row in atlas.rows().values() if not row.experiment])
+def test_claim_holds(id):
+    row = atlas.rows()[id]
+    cited = [resolve(path) for path in row.code]
+    with Calls(*cited) as calls:
+        results = list(verify([atlas.inventory()[id]]))
+    assert_sound([row], results, calls)
 
 
-@pytest.mark.parametrize("rows", rows_by_check(), ids=lambda rows: "+".join(row.id for row in rows))
-def test_rows_hold(rows):
-    cited = {path: resolve(path) for row in rows for path in row.code}
-    with Calls() as calls:
-        results = list(verify([atlas.inventory()[row.id] for row in rows]))
+@pytest.mark.parametrize("name", experiments.names())
+def test_experiment_holds(name):
+    """The rows of an experiment hold by one run of its fast mode; it draws, and the same seed gives the same numbers.
+
+    One run serves all of that: experiments are the longest part of the contracts.
+    """
+    rows = [row for row in atlas.rows().values() if row.experiment == name]
+    module = experiments.load(name)
+    with Calls(*(resolve(path) for row in rows for path in row.code)) as calls:
+        data = module.run(SEED, fast=True)
+        verdict = module.check(data)
+        results = list(verify([atlas.inventory()[row.id] for row in rows], outcomes={name: verdict}))
+    assert verdict.ok, (verdict.measured, verdict.expected)
+    assert_sound(rows, results, calls)
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    module.draw(data, figure)
+    assert figure.axes, "an experiment draws something"
+    figure.canvas.draw()
+    assert experiments.title(module)
+    first, again = flat(data), flat(module.run(SEED, fast=True))
+    assert len(first) == len(again)
+    for a, b in zip(first, again):
+        if isinstance(a, int | float | str | np.ndarray | np.generic):
+            np.testing.assert_array_equal(a, b, err_msg="the same seed gives the same numbers")
+
+
+def assert_sound(rows, results, calls):
+    """Each row holds, or is corrected where the notes slip, and its check runs all the code that it cites."""
     for row, checked in zip(rows, results, strict=True):
         assert checked.verdict == ("corrected" if row.slips else "holds"), (row.id, checked.measured, checked.expected)
         assert len(checked.slips) >= len(row.slips), "every slip of the notes has a counter-example of its own"
-        idle = [path for path in row.code if not calls.reached(cited[path])]
+        idle = [path for path in row.code if not calls.reached(resolve(path))]
         assert not idle, "a row cites code that its check does not run"
+
+
+def flat(value):
+    if isinstance(value, dict):
+        return [item for key in value for item in flat(value[key])]
+    if isinstance(value, list | tuple):
+        return [item for part in value for item in flat(part)]
+    return [value]
 
 
 def paths_by_oracle():
@@ -96,12 +134,18 @@ def paths_by_oracle():
 @pytest.mark.parametrize("paths", paths_by_oracle(), ids=lambda paths: "+".join(paths))
 def test_oracle_runs_the_code_that_rows_cite(paths):
     cited = [resolve(path) for path in paths]
-    with Calls() as calls:
+    with Calls(*cited) as calls:
         verdict = oracles.oracle_of(paths[0])(1)
     assert verdict.ok, (verdict.measured, verdict.expected)
     for path, code in zip(paths, cited, strict=True):
         assert any(path in row.code for row in atlas.rows().values()), f"an oracle of {path}, which no row cites"
         assert calls.reached(code), f"the oracle of {path} does not run it"
+
+
+def test_every_row_cites_code_with_an_oracle():
+    """Some of the code of every row is held against an independent implementation."""
+    without = [row.id for row in atlas.rows().values() if not any(map(oracles.has_oracle, row.code))]
+    assert without == []
 
 
 @pytest.mark.parametrize("area", atlas.areas())

@@ -26,7 +26,10 @@ ROUNDING = "thresholds halfway between rows round otherwise in another unit, and
 # Models whose predictions rightly change with the units of X, and why.
 UNIT_OF_X_MATTERS = {
     **dict.fromkeys(["ridge", "lasso", "elastic-net", "logistic-regression", "linear-svc", "kernel-ridge"], PENALTY),
-    **dict.fromkeys(["self-training-classifier", "zero-shot", "gaussian-mixture"], PENALTY),
+    **dict.fromkeys(
+        ["self-training-classifier", "zero-shot", "gaussian-mixture", "gaussian-hmm", "domain-adaptation-classifier"],
+        PENALTY,
+    ),
     **dict.fromkeys(["quadratic-discriminant-analysis", "multinomial-nb", "categorical-nb"], PENALTY),
     **dict.fromkeys(["basis-regression", "polynomial-regression", "kernel-regression", "neural-regressor"], AS_IT_IS),
     **dict.fromkeys(["neural-classifier", "hard-margin-svc"], AS_IT_IS),

@@ -63,7 +63,7 @@ def refused_tables(model, X, y):
     renamed = pd.DataFrame(X[:, :-1], columns=[f"other {i}" for i in range(X.shape[1] - 1)])
     if not model.__sklearn_tags__().input_tags.allow_nan:
         yield "infinity", renamed.mask(np.eye(*renamed.shape, dtype=bool), np.inf), y
-    if y is not None:
+    if y is not None and len(y) == len(X):
         yield "a target that is too short", renamed, y[:-3]
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "numba", "sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "rich", "typer")
+HEAVY = ("torch", "sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "rich", "typer")
 
 
 def modules_after(code):
@@ -23,12 +23,12 @@ def test_importing_margin_loads_nothing_heavy():
     "package",
     ["foundations.linalg", "foundations.probability", "optimize", "metrics", "data", "catalog", "notes.atlas"],
 )
-def test_light_packages_load_neither_torch_nor_numba_nor_sklearn(package):
-    assert not modules_after(f"import margin.{package}") & {"torch", "numba", "sklearn"}
+def test_light_packages_load_neither_torch_nor_sklearn(package):
+    assert not modules_after(f"import margin.{package}") & {"torch", "sklearn"}
 
 
-def test_the_command_line_starts_without_torch_numba_and_sklearn():
-    assert not modules_after("import margin.cli") & {"torch", "numba", "sklearn", "scipy", "pandas"}
+def test_the_command_line_starts_without_torch_and_sklearn():
+    assert not modules_after("import margin.cli") & {"torch", "sklearn", "scipy", "pandas"}
 
 
 def test_public_names_resolve():

@@ -30,7 +30,7 @@ def test_memory_order_changes_nothing(entry):
     X, y = problem(entry)
     expected = outputs(build(entry).fit(X, y), X)
     for laid_out in (by_columns, every_second):
-        target = None if y is None else np.repeat(y, 2)[::2]
+        target = None if y is None else np.repeat(y, 2, axis=0)[::2]
         said = outputs(build(entry).fit(laid_out(X), target), laid_out(X))
         if entry.name not in ROUNDED:
             assert_same_bits(said, expected)

@@ -29,6 +29,8 @@ def test_an_unchanged_file_answers_every_question(tmp_path, name):
         ("diffusion-model", "n_steps"),
         ("diffusion-model", "sampling_steps"),
         ("diffusion-model", "bound_samples"),
+        ("score-model", "n_levels"),
+        ("score-model", "steps_per_level"),
         ("vae", "bound_samples"),
         ("translator", "beam_width"),
         ("few-shot-learner", "inner_steps"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Count, ListOf, ModelWith, TrueOrFalse, optional
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.targets import numeric_target
 from margin.forecasting.inputs import column_scaling, regressor_inputs, series_of, step_parts, takes_series
+from margin.forecasting.stored import every_step_has_a_regressor
 from margin.forecasting.windows import conformal_width, sliding_windows
 from margin.linear import Ridge
 
@@ -79,21 +81,35 @@ class Forecaster(Estimator):
     )
     random_state: RandomLike = parameter(None, Seed(), "Seeds the regressors, if they draw anything.")
 
-    estimators_: list[Any] = attribute("The fitted regressors: one, or one per step with 'direct'.")
-    block_: int = attribute("Steps that the regressors give at once.")
-    last_window_: np.ndarray = attribute("The last values of the series, (window_length, k).")
-    last_exogenous_: np.ndarray = attribute("Exogenous columns of the last values, scaled, (window_length, columns).")
-    center_: np.ndarray = attribute("The mean of every series, (k,).")
-    scale_: np.ndarray = attribute("The deviation of every series, (k,).")
-    exogenous_center_: np.ndarray = attribute("The mean of every exogenous column.")
-    exogenous_scale_: np.ndarray = attribute("The deviation of every exogenous column.")
-    errors_: np.ndarray | None = attribute("Absolute errors (windows, horizon, k) of the calibration; None without.")
-    single_series_: bool = attribute("Whether fit saw one series as a vector.")
+    estimators_: list[Any] = attribute(
+        ListOf(ModelWith(["predict"]), "n_regressors"), "The fitted regressors: one, or one per step with 'direct'."
+    )
+    block_: int = attribute(Count(low=1), "Steps that the regressors give at once.")
+    last_window_: np.ndarray = attribute(
+        ArrayOf("window_length", "n_series"), "The last values of the series, (window_length, k)."
+    )
+    last_exogenous_: np.ndarray = attribute(
+        ArrayOf("window_length", "n_features"),
+        "Exogenous columns of the last values, scaled, (window_length, columns).",
+    )
+    center_: np.ndarray = attribute(ArrayOf("n_series"), "The mean of every series, (k,).")
+    scale_: np.ndarray = attribute(ArrayOf("n_series", low=0.0), "The deviation of every series, (k,).")
+    exogenous_center_: np.ndarray = attribute(ArrayOf("n_features"), "The mean of every exogenous column.")
+    exogenous_scale_: np.ndarray = attribute(ArrayOf("n_features", low=0.0), "The deviation of every exogenous column.")
+    errors_: np.ndarray | None = attribute(
+        optional(ArrayOf("n_windows", "horizon", "n_series", low=0.0)),
+        "Absolute errors (windows, horizon, k) of the calibration; None without.",
+    )
+    single_series_: bool = attribute(TrueOrFalse(), "Whether fit saw one series as a vector.")
+    n_features_in_: int = attribute(Count(size="n_features"))
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    _stored_rules = (every_step_has_a_regressor,)
+    _may_be_empty = ("n_features",)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the series ``X``, or the series ``y`` with the exogenous columns ``X``, rows in the order of time."""
         self._check_parameters()
-        series, exogenous = self._learned_from(X, y)
+        series, exogenous = self._learn_from(X, y)
         n, least = len(series), self.window_length + self.horizon
         if n < least:
             raise ValueError(
@@ -158,7 +174,7 @@ class Forecaster(Estimator):
             )
         return float(r2_score(truth, forecast))
 
-    def _learned_from(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _learn_from(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """The series (n, k) and its exogenous columns (n, d)."""
         if y is None:
             series = series_of(X)

@@ -72,7 +72,7 @@ def integrated_gradients(
     """
     if steps < 1:
         raise ValueError(f"integrated_gradients: steps must be an integer at least 1; got {steps!r}.")
-    start = torch.as_tensor(baseline, dtype=x.dtype).expand_as(x)
+    start = torch.as_tensor(baseline, dtype=x.dtype, device=x.device).expand_as(x)
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # on [-1, 1]
     total = torch.zeros_like(x)
     for node, weight in zip((nodes + 1) / 2, weights / 2):

@@ -85,7 +85,7 @@ def activations(model: LanguageModel, texts: Any, block: int, part: str = "block
     context = model.network_["config"]["context"]
     caught: list[np.ndarray] = []
     hook = _part(model, block, part).register_forward_hook(
-        lambda _module, _inputs, output: caught.append(output[0, 1:].numpy().copy())  # not that of the start
+        lambda _module, _inputs, output: caught.append(output[0, 1:].numpy(force=True).copy())  # not that of the start
     )
     try:
         for i, text in enumerate(texts_of(owner, texts)):
@@ -96,7 +96,7 @@ def activations(model: LanguageModel, texts: Any, block: int, part: str = "block
                     f"text {i} has {len(ids) - 1}."
                 )
             with torch.inference_mode():
-                module(torch.from_numpy(ids)[None])
+                module(torch.from_numpy(ids)[None].to(next(module.parameters()).device))
     finally:
         hook.remove()
     return np.concatenate(caught)

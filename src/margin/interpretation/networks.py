@@ -55,7 +55,7 @@ def attribute_inputs(
         raise ValueError(f"attribute_inputs: method must be one of {', '.join(ATTRIBUTIONS)}; got {method!r}.")
     outputs, x = model.differentiable(X)
     network = _Function(model._ready_module(), outputs).requires_grad_(False)
-    return ATTRIBUTIONS[method](network, x, _labels(model, network, x, label), **options).numpy()
+    return ATTRIBUTIONS[method](network, x, _labels(model, network, x, label), **options).numpy(force=True)
 
 
 class _Function(nn.Module):
@@ -75,14 +75,14 @@ def _labels(model: Any, network: nn.Module, x: Tensor, label: Any) -> Tensor:
         scores = network(x)
     classes = getattr(model, "classes_", None)
     if label is None:
-        return scores.argmax(dim=1) if classes is not None else torch.zeros(len(x), dtype=torch.int64)
+        return scores.argmax(dim=1) if classes is not None else torch.zeros(len(x), dtype=torch.int64, device=x.device)
     labels = np.broadcast_to(np.asarray(label), (len(x),)) if np.ndim(label) == 0 else np.asarray(label)
     known = np.arange(scores.shape[1]) if classes is None or len(classes) != scores.shape[1] else classes
     if labels.shape != (len(x),) or not np.isin(labels, known).all():
         raise ValueError(
             f"attribute_inputs: label must be one of {known.tolist()}, or one per row of X; got {label!r}."
         )
-    return torch.from_numpy(np.searchsorted(known, labels))
+    return torch.from_numpy(np.searchsorted(known, labels)).to(x.device)
 
 
 def _integrated(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:

@@ -1,0 +1,174 @@
+"""Laws of fits on streams: whoever takes one learns what it learns from the rows, with the same bits whoever reads the
+parts in which order; whoever does not says so in one sentence."""
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from problems import build as build_problem
+from problems import ids
+
+from margin import catalog
+from margin.core.streaming import Stream
+from margin.core.summaries import takes_streams
+from margin.data.streams import stream, table_stream
+from margin.store import load, save
+
+
+def build(entry):
+    """The model of the contract tests, without what needs the rows themselves."""
+    model = build_problem(entry)
+    return model.set_params(oob_score=False) if "oob_score" in model.get_params() else model
+
+
+# Exact after one pass: what the rows give, to 1e-10.
+EXACT = {
+    *("linear-regression", "ridge", "lasso", "elastic-net", "pca"),
+    *("gaussian-nb", "multinomial-nb", "bernoulli-nb", "categorical-nb"),
+    *("linear-discriminant-analysis", "quadratic-discriminant-analysis"),
+}
+# The same file as from the rows in memory.
+SAME_FILE = {
+    *("gradient-boosting-classifier", "gradient-boosting-regressor"),
+    *("hist-gradient-boosting-classifier", "hist-gradient-boosting-regressor"),
+    *("random-forest-classifier", "random-forest-regressor", "extra-trees-classifier", "extra-trees-regressor"),
+}
+TAKES_STREAMS = [entry for entry in catalog.ENTRIES if takes_streams(build(entry))]
+OUTPUTS = ("predict", "predict_proba", "decision_function", "transform")
+
+
+class AnyOrder:
+    """Parts read last first, each by a function and a part that were sent to another process and came back."""
+
+    def map(self, function, parts):
+        cloudpickle = pytest.importorskip("cloudpickle")
+        sent = [cloudpickle.dumps((function, part)) for part in parts]
+        results = {}
+        for i in reversed(range(len(parts))):
+            its_function, its_part = pickle.loads(sent[i])
+            results[i] = cloudpickle.dumps(its_function(its_part))
+        return [pickle.loads(results[i]) for i in range(len(parts))]
+
+
+def rows(entry):
+    rng = np.random.default_rng(3)
+    n, p = 1_500, 4
+    centers = np.array([[0.0, 2, 1, 3], [3, 0, 2, 1], [1, 3, 0, 2]])
+    kinds = rng.integers(3, size=n)
+    X = (
+        rng.poisson(1 + centers[kinds]).astype(float)
+        if entry.takes != "standard"
+        else (rng.normal(size=(n, p)) @ np.triu(np.ones((p, p))) + centers[kinds] + 5)
+    )
+    if entry.task == "classification":
+        y = np.array(["no", "yes", "perhaps"], dtype=object)[kinds]
+    else:
+        y = X @ np.array([1.0, -2.0, 0.5, 0.0]) + rng.normal(size=n)
+    return pd.DataFrame(X, columns=list("abcd")), y
+
+
+def streamed(X, y):
+    frame = X.assign(y=y)
+    return stream([frame[:400], frame[400:410], frame[410:]], "y")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(table_stream, "BLOCK_ROWS", 256)
+
+
+@pytest.mark.parametrize("entry", [e for e in catalog.ENTRIES if e not in TAKES_STREAMS], ids=ids)
+def test_who_takes_no_stream_says_so_and_changes_nothing(entry):
+    model = build(entry)
+    before = dict(vars(model))
+    with pytest.raises(TypeError, match=rf"^{type(model).__name__}: fit needs all rows at once and takes no stream"):
+        model.fit(streamed(*rows(entry)))
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("entry", TAKES_STREAMS, ids=ids)
+def test_the_order_of_the_workers_does_not_show(entry, tmp_path):
+    data = streamed(*rows(entry))
+    assert isinstance(data, Stream)
+    files = []
+    for name, source in (("here", data), ("there", data.on(AnyOrder()))):
+        save(build(entry).fit(source), tmp_path / name)
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("entry", [e for e in TAKES_STREAMS if e.name in EXACT], ids=ids)
+def test_a_stream_gives_what_its_rows_give(entry, tmp_path):
+    X, y = rows(entry)
+    by_stream, by_rows = build(entry).fit(streamed(X, y)), build(entry).fit(X, y)
+    save(by_stream, tmp_path / "model")
+    for model in (by_stream, load(tmp_path / "model")):
+        for name in OUTPUTS:
+            if hasattr(by_rows, name):
+                found, expected = getattr(model, name)(X), getattr(by_rows, name)(X)
+                if expected.dtype.kind in "OU":
+                    np.testing.assert_array_equal(found, expected)
+                else:
+                    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    assert list(by_stream.feature_names_in_) == list("abcd")
+
+
+@pytest.mark.parametrize("entry", [e for e in TAKES_STREAMS if e.name in SAME_FILE], ids=ids)
+def test_trees_have_the_bits_of_those_grown_in_memory(entry, tmp_path):
+    X, y = rows(entry)
+    X[X > 9] = np.nan
+    for name, model in (("stream", build(entry).fit(streamed(X, y))), ("rows", build(entry).fit(X, y))):
+        save(model, tmp_path / name)
+    assert (tmp_path / "stream").read_bytes() == (tmp_path / "rows").read_bytes()
+
+
+@pytest.mark.parametrize("entry", [e for e in TAKES_STREAMS if hasattr(catalog.class_of(e.name), "iterate")], ids=ids)
+def test_a_fit_on_a_stream_resumes_with_the_same_bits(entry, tmp_path):
+    data = streamed(*rows(entry))
+    model = build(entry)
+    part = model.iterate(data)
+    for _ in range(2):
+        if next(part, None) is None:
+            pytest.skip("fewer than two iterations")
+    state = model.get_state()
+    part.close()
+    resumed = build(entry)
+    for _ in resumed.iterate(data, state=state):
+        pass
+    whole = build(entry)
+    for _ in whole.iterate(data):
+        pass
+    save(whole, tmp_path / "whole"), save(resumed, tmp_path / "resumed")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()
+
+
+@pytest.mark.parametrize("entry", [e for e in TAKES_STREAMS if e.name not in SAME_FILE], ids=ids)
+def test_a_bad_value_names_the_part(entry):
+    X, y = rows(entry)
+    X.loc[405, "b"] = np.nan
+    with pytest.raises(ValueError, match=r"^frame 1: .*NaN"):
+        build(entry).fit(streamed(X, y))
+
+
+def test_a_forest_of_few_rows_looks_at_every_threshold(tmp_path):
+    forest = next(entry for entry in catalog.ENTRIES if entry.name == "random-forest-regressor")
+    X, y = rows(forest)
+    for name, data in (("stream", (streamed(X[:600], y[:600]),)), ("rows", (X[:600], y[:600]))):
+        save(build(forest).fit(*data), tmp_path / name)
+    assert (tmp_path / "stream").read_bytes() == (tmp_path / "rows").read_bytes()
+
+
+def test_what_a_forest_needs_rows_for_is_said():
+    forest = next(entry for entry in catalog.ENTRIES if entry.name == "random-forest-classifier")
+    with pytest.raises(ValueError, match="oob_score=True, warm_start=True and max_bins=None need all rows at once"):
+        build(forest).set_params(oob_score=True).fit(streamed(*rows(forest)))
+
+
+def test_the_recipe_names_who_takes_a_stream():
+    recipe = Path(__file__).parents[2] / "docs/recipes/larger_than_memory.md"
+    paragraph = recipe.read_text().split("**Who takes a stream.**")[1].split("```")[0]
+    named = set(re.findall(r"`(\w+)`", paragraph))
+    assert named == {catalog.class_of(entry.name).__name__ for entry in TAKES_STREAMS}
