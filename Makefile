@@ -45,11 +45,15 @@ portable: $(VENV)/.dev ## TESTS=path: the tests as on a machine with AVX2 only, 
 			$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS) || exit 1; \
 	done
 
-test-debug: export MARGIN_KERNELS := debug
-test-debug: $(VENV)/.dev ## TESTS=path: tests of kernels with every index checked
-	$(COMPILE)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MARGIN_NUM_THREADS=2 \
+# The sanitizer's library must be in the process before the first module that is compiled for it.
+SANITIZED = LD_PRELOAD="$$($(or $(CC),cc) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
+test-debug: $(VENV)/.dev ## TESTS=path: tests of kernels with every index checked, then under the address sanitizer
+	MARGIN_KERNELS=debug $(COMPILE)
+	MARGIN_KERNELS=debug OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MARGIN_NUM_THREADS=2 \
 		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(or $(TESTS),tests/compiled)
+	MARGIN_KERNELS=sanitized $(COMPILE)
+	$(SANITIZED) MARGIN_KERNELS=sanitized OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MARGIN_NUM_THREADS=2 \
+		$(BIN)/python -m pytest -p no:cacheprovider $(or $(TESTS),tests/compiled)
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 LOWEST := .venv-lowest

@@ -3,8 +3,9 @@
 Every entry of ``BUNDLES`` becomes one module ``margin.compiled.NAME``: its files and the kernels that they import are
 put into a single source (``compiling/bundle.py``), so that a function of one file is inlined into another.
 
-``MARGIN_KERNELS=debug`` compiles with checked bounds into a folder of its own; a process that is started with the same
-variable uses these (:mod:`margin.compiled`).
+``MARGIN_KERNELS=debug`` compiles with checked bounds into a folder of its own, ``MARGIN_KERNELS=sanitized`` with the
+address sanitizer of gcc or clang, which also sees what pointers touch; a process that is started with the same variable
+uses these (:mod:`margin.compiled`).
 """
 
 from __future__ import annotations
@@ -63,13 +64,15 @@ WIDE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("boosting", "cluster", "neighbors", "reduction", "svm", "text"), ("v3", "v4")),
     "cart": ("v3",),
     "graphical": ("v3",),
+    **dict.fromkeys(("linear", "bayes", "trees", "transport"), ("v3", "v4")),
 }
 #: Further flags of a bundle, with their reason. None may change results that are finite.
 FLAGS: dict[str, list[str]] = {}
 
 SOURCES = Path("src")
-DEBUG = os.environ.get("MARGIN_KERNELS") == "debug"
-GENERATED = Path("build", "kernels-debug" if DEBUG else "kernels")
+CHECKED = os.environ.get("MARGIN_KERNELS", "") if os.environ.get("MARGIN_KERNELS") in ("debug", "sanitized") else ""
+DEBUG = CHECKED == "debug"
+GENERATED = Path("build", f"kernels-{CHECKED}" if CHECKED else "kernels")
 COMPILED = Path("build", "compiled")  # pip gives every build a folder of its own: an edit would compile everything
 IS_WINDOWS = sys.platform == "win32"
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
@@ -86,6 +89,7 @@ DIRECTIVES = {
 # Products must not be contracted into fused operations, nor sums reordered: the same bits on every machine.
 UNIX = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv", "-Wno-maybe-uninitialized"]
 WINDOWS = ["/O2", "/fp:precise"]
+SANITIZER = ["-fsanitize=address", "-fno-omit-frame-pointer"]
 
 
 def write_bundles() -> dict[str, Path]:
@@ -101,8 +105,9 @@ def write_bundles() -> dict[str, Path]:
 
 def variants() -> dict[str, list[str]]:
     """The folders of compiled modules, with the flags for the processors that they are for."""
-    if DEBUG:
-        return {"debug": ["/Od"] if IS_WINDOWS else ["-O1", "-g"]}
+    if CHECKED:
+        sanitizer = SANITIZER if CHECKED == "sanitized" else []
+        return {CHECKED: ["/Od"] if IS_WINDOWS else ["-O1", "-g", *sanitizer]}
     if IS_WINDOWS or not IS_X86:
         return {"baseline": []}
     wide = ["-march=x86-64-v4", "-mprefer-vector-width=512"]
@@ -127,10 +132,11 @@ def extensions() -> list[Extension]:
             f"margin.compiled.{variant}.{name}",
             [str(_copy_for(variant, files[name]))],
             extra_compile_args=[*flags, *FLAGS.get(name, []), *more],
+            extra_link_args=SANITIZER if variant == "sanitized" else [],
         )
         for variant, more in variants().items()
         for name in files
-        if variant in ("baseline", "debug", *WIDE.get(name, ()))
+        if variant in ("baseline", CHECKED, *WIDE.get(name, ()))
     ]
 
 

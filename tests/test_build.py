@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from margin.compiled import LEVELS
+from margin.compiled import CHECKED, LEVELS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "margin"
@@ -30,7 +30,7 @@ def test_every_file_of_the_package_is_in_a_wheel():
 
 def test_a_source_archive_holds_sources_only():
     lines = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()
-    assert {f"prune src/margin/compiled/{level}" for level in (*LEVELS, "debug")} <= set(lines)
+    assert {f"prune src/margin/compiled/{level}" for level in (*LEVELS, *CHECKED)} <= set(lines)
     assert {"graft src/margin", "graft compiling"} <= set(lines)
 
 

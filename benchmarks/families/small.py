@@ -131,7 +131,7 @@ def _penalized(data: Data, model: Any) -> float:
 def _model(library: str, where: str, params: Data) -> Any:
     """``where`` is the path of ours and the module of the peers' class (of the same name unless it is told)."""
     own, _, theirs = where.partition(" ")
-    package, name = own.split(".")
+    package, _, name = own.rpartition(".")
     theirs = theirs or package
     module, _, other = theirs.partition(".")
     path, cls = (f"margin.{package}", name) if library == "margin" else (f"{library}.{module}", other or name)
@@ -191,7 +191,11 @@ def _density_of(size: str, data: Callable[[], Data]) -> Case:
     """Fit and the log-density of all rows."""
 
     def call(library: str, data: Data) -> Any:
-        return _model(library, "density.KernelDensity neighbors", {}).fit(data["X"]).score_samples(data["test_X"])
+        return (
+            _model(library, "neighbors.density.KernelDensity neighbors", {})
+            .fit(data["X"])
+            .score_samples(data["test_X"])
+        )
 
     return _case("kernel density, fit and score", size, data, call, lambda _, found: found.mean(), "log-density", ())
 

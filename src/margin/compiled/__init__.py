@@ -5,7 +5,8 @@ them). These files are Python: imported as they are, they do the same slowly, an
 
 Where wider vectors pay, a module exists once more for processors of the levels x86-64-v3 (AVX2) or v4 (AVX-512), and
 gives the same bits there. ``MARGIN_KERNELS=baseline`` or ``v3`` goes no higher than that; ``MARGIN_KERNELS=debug``
-takes the modules with checked bounds.
+takes the modules with checked bounds, ``MARGIN_KERNELS=sanitized`` those under the address sanitizer, whose library must
+be loaded first (``make test-debug`` does).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ HERE = Path(__file__).parent
 
 
 LEVELS = ("v4", "v3", "baseline")
+CHECKED = ("debug", "sanitized")
 
 
 def processor_level() -> str:
@@ -37,8 +39,8 @@ def processor_level() -> str:
 def folders() -> list[str]:
     """Where modules are looked for, the best first."""
     wanted = os.environ.get("MARGIN_KERNELS", "")
-    if wanted == "debug":
-        return ["debug"]
+    if wanted in CHECKED:
+        return [wanted]
     limit = LEVELS.index(wanted) if wanted in LEVELS else 0
     return list(LEVELS[max(limit, LEVELS.index(processor_level())) :])
 

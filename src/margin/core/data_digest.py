@@ -78,4 +78,4 @@ def _add_rows(digest: Any, n_rows: int, rows: Any) -> None:
 def _some(n: int, width: int = 1) -> np.ndarray:
     """Numbers of at most ``ROWS`` of ``n`` rows, fewer of wide ones, the first and the last among them."""
     most = min(ROWS, max(2, VALUES // max(width, 1)))
-    return np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, most).astype(np.int64))
+    return np.arange(n) if n <= most else np.arange(most) * (n - 1) // (most - 1)
