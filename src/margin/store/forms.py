@@ -34,7 +34,10 @@ def form_of(path: str) -> Form:
 
 
 def form_of_class(cls: type) -> Form:
-    """What the declarations of a class and its bases say of a fitted model."""
+    """What the declarations of a class and its bases say of a fitted model; a class made from one of scikit-learn's,
+    which declares nothing, has its form in ``_stored_form``."""
+    if "_stored_form" in vars(cls):
+        return vars(cls)["_stored_form"]
     return Form(forms_of(cls), getattr(cls, "_stored_rules", ()), getattr(cls, "_may_be_empty", ()))
 
 
