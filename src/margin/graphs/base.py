@@ -19,6 +19,7 @@ from margin.core.threads import torch_threads
 from margin.graphs.foreign_graphs import own_graph, own_graphs
 from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
+from margin.graphs.stored import network_is_stored
 from margin.neural.estimators.base import NeuralEstimator
 
 __all__ = ["GraphEstimator", "coded_classes"]
@@ -42,6 +43,8 @@ class GraphEstimator(NeuralEstimator):
         0.0, Number(low=0, below=1), "Fraction of the features that are dropped before each layer in training."
     )
     learning_rate_init: float = default(0.01)
+
+    _stored_rules = (network_is_stored,)
 
     _level = "node"  # what a row of the outputs stands for: a node or a graph
 
