@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Optional
+from margin.core.invariants import ArrayOf, ListOf, StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
@@ -40,6 +41,7 @@ from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
 from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
+from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
 
@@ -84,11 +86,15 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         None, Optional(Integer(low=1)), "Texts are cut after so many tokens; None: they are read to their end."
     )
 
-    classes_: np.ndarray = attribute("The classes.")
-    vocabulary_: list[str] = attribute("The tokens, and their runs, the commonest first.")
-    reading_: dict[str, Any] = attribute("How texts are cut into tokens; byte pairs as a tokenizer.json.")
+    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes.")
+    vocabulary_: list[str] = attribute(
+        ListOf(StringOf(), size="n_terms"), "The tokens, and their runs, the commonest first."
+    )
+    reading_: dict[str, Any] = attribute(READING, "How texts are cut into tokens; byte pairs as a tokenizer.json.")
+    network_: dict[str, Any] = attribute(CLASSIFIER)
+    _stored_rules = (text_network_is_stored,)
 
-    _rarity: np.ndarray | None = attribute("How rare each token is, until the network has it.")
+    _rarity: np.ndarray | None = attribute(None, "How rare each token is, until the network has it.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts."""

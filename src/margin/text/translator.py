@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number
+from margin.core.invariants import FieldsOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -33,6 +34,8 @@ from margin.neural.training.steps import Objective, Terms
 from margin.neural.weights import device_of
 from margin.text.beam import beam_search
 from margin.text.bleu import bleu
+from margin.text.stored_networks import TRANSLATOR, stored_codes, translator_is_stored
+from margin.text.text_input import TextInput
 from margin.text.token_codes import END, TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["Translator"]
@@ -47,7 +50,7 @@ AT_ONCE = 32  # texts translated together
 Pairs = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
+class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimator):
     r"""Encoder and decoder that write one text for another: a transformer, or recurrent networks with attention.
 
     With ``architecture='gru'`` the source is read in both directions and the decoder attends to it from its state
@@ -103,7 +106,12 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
     learning_rate_init: float = default(0.003)
     shuffle: bool = parameter(True, Choice(True, search=False), "Pairs come in random order: always True.")
 
-    codes_: dict[str, dict[str, str]] = attribute("Kind and content of the tokens of 'source' and 'target'.")
+    codes_: dict[str, dict[str, str]] = attribute(
+        FieldsOf({side: stored_codes(TOKENS) for side in ("source", "target")}),
+        "Kind and content of the tokens of 'source' and 'target'.",
+    )
+    network_: dict[str, Any] = attribute(TRANSLATOR)
+    _stored_rules = (translator_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from pairs of texts, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -232,7 +240,6 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.target_tags.required = True
         return tags
 

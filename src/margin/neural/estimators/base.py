@@ -76,7 +76,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     A subclass sets ``network_`` in ``iterate``, builds from it in ``_network`` and hands its rows to ``_train``.
     """
 
-    network_: dict[str, Any] = attribute("What the network is built from.")
+    network_: dict[str, Any] = attribute(None, "What the network is built from.")
     weights_: dict[str, np.ndarray] = attribute(TRAINED["weights_"], "Weights of the network by name.")
     n_iter_: int = attribute(TRAINED["n_iter_"], "Epochs of the last fit, or of all partial fits.")
     t_: int = attribute(TRAINED["t_"], "Rows seen in all epochs.")
@@ -87,9 +87,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         TRAINED["validation_scores_"], "Score of held-out rows after every epoch; None without."
     )
 
-    _loop: FitLoop = attribute("The running fit.")
-    _module: nn.Module = attribute("The network, while it is in memory.")
-    _stop_requested: bool = attribute("Whether the running fit was asked to end.")
+    _loop: FitLoop = attribute(None, "The running fit.")
+    _module: nn.Module = attribute(None, "The network, while it is in memory.")
+    _stop_requested: bool = attribute(None, "Whether the running fit was asked to end.")
     _draws_globally = False  # whether layers of the network draw from torch's global generator
 
     @abstractmethod
