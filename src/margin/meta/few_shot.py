@@ -299,8 +299,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         n = min(int(self.n_components), *X.shape)
         return PCA(n, random_state=Seeds.of(seed).weights).fit(X).components_.T
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
-        module = super()._begun(seeds, dtype)
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        module = super()._begin_network(seeds, dtype)
         if isinstance(module, PixelEmbedding) and self._axes is not None and not self._goes_on():
             module.set_axes(self._axes)
         self.__dict__.pop("_axes", None)

@@ -121,7 +121,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         train, valid = self._split(len(texts), seed, labels)
         codes: Any = self._codes() if going_on else self._learned_codes(texts[train])
         self.__dict__.pop("_term_codes", None)
-        sequences = self._learned_from(texts, codes)
+        sequences = self._training_ids(texts, codes)
         self._describe({"n_tokens": codes.size, "n_outputs": len(classes), "architecture": self.architecture})
         self.classes_, self.vocabulary_, self.reading_ = classes, codes.vocabulary, codes.reading()
         tokens, starts = flat_sequences(sequences)
@@ -240,8 +240,8 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             return ragged_encoder(self.network_)
         return TextNetwork(**self.network_)
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
-        module = super()._begun(seeds, dtype)
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        module = super()._begin_network(seeds, dtype)
         rarity = self.__dict__.pop("_rarity", None)
         if rarity is not None and isinstance(module, TextNetwork):
             module.set_rarity(torch.from_numpy(rarity))
@@ -301,7 +301,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         """The ids of every text; one without tokens is read as a single unknown one."""
         return [codes.encode(text) or [UNKNOWN] for text in texts]
 
-    def _learned_from(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
+    def _training_ids(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
         """The ids of the texts of a fit, which tells how many of them have no token."""
         owner, empty = type(self).__name__, [i for i, text in enumerate(texts) if not codes.tokens(text)]
         if len(empty) == len(texts):

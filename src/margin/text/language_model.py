@@ -242,7 +242,7 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
     def _learn(self, tokens: np.ndarray, held: np.ndarray, state: Mapping[str, Any] | None) -> Iterator[Record]:
         seed = self._seed(state)
         seeds = Seeds.of(seed)
-        module = self._begun(seeds)
+        module = self._begin_network(seeds)
         batches = TokenWindows(tokens, self.context, self.batch_size, seeds.order, steps_per_epoch=self.steps_per_epoch)
         n_windows = batches.steps_per_epoch * self.batch_size
         step = self._minimize(module, next_token, batches, n_windows, seeds)

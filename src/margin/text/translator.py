@@ -125,7 +125,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
             side: self._codes(side) if self._goes_on() else TextCodes.learn(self.tokens, part, self.vocab_size)
             for side, part in texts.items()
         }
-        sources, targets = (self._encoded(codes[side], part, side) for side, part in texts.items())
+        sources, targets = (self._encode(codes[side], part, side) for side, part in texts.items())
         pairs = [(source, np.array([END, *target])) for source, target in zip(sources, targets)]
         network = {"source": codes["source"].size, "target": codes["target"].size, "config": asdict(config)}
         if self.architecture != "transformer":
@@ -141,7 +141,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
         """The translation of every text; that of an empty one is empty."""
         owner, translations = type(self).__name__, []
         codes = self._codes("target")
-        sources = self._encoded(self._codes("source"), texts_of(owner, X), "source")
+        sources = self._encode(self._codes("source"), texts_of(owner, X), "source")
         order = np.argsort([len(source) for source in sources], kind="stable")
         with torch.inference_mode(), torch_threads(available()):
             for first in range(0, len(order), AT_ONCE):
@@ -160,7 +160,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
         """Mean log-probability of a token of every target, its end included, given its source: nats per token."""
         owner, module = type(self).__name__, self._ready_module()
         both = [
-            self._encoded(self._codes(side), texts, side)
+            self._encode(self._codes(side), texts, side)
             for side, texts in zip(("source", "target"), text_pairs(owner, X, y))
         ]
         pairs = [(source, np.array([END, *target])) for source, target in zip(*both, strict=True)]
@@ -170,7 +170,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
         """Where the decoder looks while it writes ``target``: (heads, target tokens, source tokens) of every block."""
         owner, module = type(self).__name__, self._ready_module()
         ids = [
-            self._placed(self._encoded(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
+            self._placed(self._encode(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
             for side, text in (("source", source), ("target", target))
         ]
         begun = torch.cat([torch.full((1, 1), END, device=ids[1].device), ids[1][:, :-1]], dim=1)
@@ -187,7 +187,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
         check_is_fitted(self)
         return TextCodes.of(self.codes_[side])
 
-    def _encoded(self, codes: TextCodes, texts: Sequence[str], side: str) -> list[np.ndarray]:
+    def _encode(self, codes: TextCodes, texts: Sequence[str], side: str) -> list[np.ndarray]:
         """Every text with its end, within the context."""
         owner = type(self).__name__
         sequences = codes.encode_all(texts, owner)
@@ -208,7 +208,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
 
     def _learn(self, pairs: Pairs, held: Pairs, seed: int, state: Any) -> Iterator[Record]:
         seeds = Seeds.of(seed)
-        module = self._begun(seeds)
+        module = self._begin_network(seeds)
         batches = PairBatches(pairs, self.batch_size, seeds.order)
         step = self._minimize(module, next_of_pair(self.label_smoothing), batches, len(pairs), seeds)
 

@@ -11,12 +11,12 @@ from margin.data.streams.sources import ArrowRows, ParquetRows, RowSource, named
 from margin.data.streams.stream_columns import StreamColumns, made_of
 from margin.data.streams.text_rows import TextRows
 
-__all__ = ["check_headers", "judged_rows"]
+__all__ = ["check_headers", "first_rows"]
 
 JUDGED_ROWS, JUDGED_PARTS = 20_000, 16  # rows by which columns are judged, from parts all over the stream
 
 
-def judged_rows(sources: Sequence[RowSource], names: Sequence[str] | None) -> Any:
+def first_rows(sources: Sequence[RowSource], names: Sequence[str] | None) -> Any:
     """The first rows of parts all over the stream, as one Arrow table."""
     import pyarrow as pa
 

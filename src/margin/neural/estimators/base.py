@@ -177,7 +177,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         held = rows.take(torch.from_numpy(valid_rows)) if len(valid_rows) else None
         everything = np.array_equal(train_rows, np.arange(len(rows)))
         rows = rows if everything else rows.take(torch.from_numpy(train_rows))
-        module = self._begun(seeds, rows.dtype)
+        module = self._begin_network(seeds, rows.dtype)
         self.__dict__.pop("_partial", None)
         step, batches = self._step(module, objective, rows, seeds)
         yield from self._run(
@@ -190,7 +190,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             threads=self._threads(module, min(batches.batch_size, len(rows))),
         )
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
         """The network at the start of a fit: drawn from the seed, or that of the last fit."""
         compute = self._compute()
         module = build(self._network, seeds.weights, compute.dtype_for(dtype))

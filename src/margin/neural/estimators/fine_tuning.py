@@ -103,8 +103,8 @@ class FineTuning(NeuralEstimator):
                 f"{type(self).__name__}: solver must move layers apart for {chosen}; got {self.solver!r}, which cannot."
             )
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
-        module = super()._begun(seeds, dtype)
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        module = super()._begin_network(seeds, dtype)
         if self.pretrained is not None and not self._goes_on():
             self._start_from(module, self.pretrained)
         self._hold(module)
