@@ -11,7 +11,7 @@ import numpy as np
 from margin.core.invariants import Form, Violation
 from margin.core.parameters import check_parameters, forms_of
 
-__all__ = ["check_model", "form_of"]
+__all__ = ["check_model", "form_of", "form_of_class"]
 
 PLAIN = "biufcMmUO"  # kinds of arrays that hold data
 
