@@ -243,7 +243,7 @@ def _resolve(path: str) -> Any:
 def _parts() -> dict[str, list[str]]:
     """Our own classes that a model takes as a parameter, by kind."""
     found: dict[str, list[str]] = {kind: [] for kind in PARTS}
-    for path in catalog.PARTS.values():
+    for path in catalog.registry().values():
         kind = path.split(".")[-2]
         if path.startswith("margin.") and kind in found:
             found[kind].append(path)
