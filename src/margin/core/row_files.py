@@ -15,7 +15,7 @@ from margin.core.full_disk import is_full_disk
 
 __all__ = ["MOST_BYTES", "RowFile", "is_mapped", "row_array"]
 
-MOST_BYTES = 2**28  # of an array that is kept in memory
+MOST_BYTES = 2**26  # of an array that is kept in memory
 ZEROS = bytes(2**20)
 
 
