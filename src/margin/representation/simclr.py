@@ -110,7 +110,7 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         seed = self._seed(state)
         train, valid = self._split(len(images), seed)
         if not self._goes_on():
-            center, scale = channel_scaling(images[train], np.ones(len(train)))
+            center, scale = channel_scaling(images, np.ones(len(images)), train)
             self.network_ = {
                 "encoder": [str(text) for text in self.encoder],
                 "shape": [int(n) for n in images.shape[1:]],

@@ -159,8 +159,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
             unit = BYTE if images.dtype == np.uint8 else 1.0
             center, scale = ([unit * value for value in self.pretrained.network[name]] for name in ("center", "scale"))
         elif self.standardize:
-            some = len(train) < len(images)
-            center, scale = channel_scaling(images[train], weight[train]) if some else channel_scaling(images, weight)
+            center, scale = channel_scaling(images, weight, train)
         else:
             unit = BYTE if images.dtype == np.uint8 else 1.0
             center, scale = [0.0] * images.shape[1], [unit] * images.shape[1]
