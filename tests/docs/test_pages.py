@@ -50,7 +50,7 @@ def compare_session(code, names, place):
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_pictures_and_links_of_a_page_exist(page):
     text = page.read_text()
-    for target in re.findall(r"\{figure\} (\S+)|\]\((?!https?:|#)([^)#]+)", text):
+    for target in re.findall(r"\{(?:figure|image)\} (\S+)|\]\((?!https?:|#)([^)#]+)", text):
         path = (page.parent / "".join(target)).resolve().relative_to(DOCS.resolve())
         if str(path).startswith("gallery/"):
             assert path.stem in [*experiments.names(), "index"], f"{page.name} shows {path}"
@@ -61,6 +61,8 @@ def test_pictures_and_links_of_a_page_exist(page):
     }
     for name in re.findall(r"/reference/(\w+)>", text):
         assert name in known or name == "index", f"{page.name} refers to {name}"
+    for name in re.findall(r"\{motion\} (\S+)", text):
+        assert hasattr(experiments.load(name), "animate"), f"{name} does not move"
 
 
 COMMANDS = sorted({
@@ -86,7 +88,7 @@ def test_every_guide_page_has_a_picture_and_code():
     for page in DOCS.glob("guide/*.md"):
         if page.stem not in ("index", "tables"):
             text = page.read_text()
-            assert "{figure}" in text, f"{page.name} lacks a picture"
+            assert re.search("{figure}|{motion}", text), f"{page.name} lacks a picture"
             assert blocks("python", text), f"{page.name} lacks code"
 
 
@@ -98,8 +100,8 @@ FAMILIES = sorted(
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_page_of_a_family_answers_every_question(name):
     text = (DOCS / "guide" / f"{name}.md").read_text()
-    for part in ("## What goes wrong", "**Cost**", "## Messages", "{figure}"):
-        assert part in text, part
+    for part in ("## What goes wrong", "\\*\\*Cost\\*\\*", "## Messages", "{figure}|{motion}"):
+        assert re.search(part, text), part
     if name != "interpretation":  # a page of questions, not of a model
         assert re.search(r"\bUse\b|\bBegin\b|This page is for", text.partition("\n## ")[0]), "when to use it"
         assert "$" in text, "its equation"
