@@ -24,6 +24,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.fine_tuning import PretrainedNetwork, image_start
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
@@ -128,6 +129,12 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     def project(self, X: Any) -> np.ndarray:
         """What the projection head makes of the representation: what the loss compares."""
         return self._encoded(X, project=True)
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """The encoder as where a fit begins: ``CNNClassifier.from_encoder(model)``."""
+        check_is_fitted(self)
+        layers = {"architecture": [*self.network_["encoder"], f"dense {self.network_['n_components']}"]}
+        return image_start("SimCLR", layers, self.network_, self.weights_, "body.encoder.")
 
     def export(self) -> nn.Module:
         """The trained encoder alone, a torch module from images (N, C, H, W) to representations."""
