@@ -144,6 +144,9 @@ class FineTuning(NeuralEstimator):
     def _hold(self, module: nn.Module) -> None:
         """Leave alone what ``freeze`` names, and slow the layers far from the output down."""
         layers = layers_of(name for name, _ in module.named_parameters())
+        if len(layers) == 1:  # a network without blocks
+            last = set(_last_layer(module))
+            layers = [[name for name in layers[0] if name not in last], sorted(last)]
         if self.freeze is not None:
             freeze_(module, self._frozen(layers))
         if self.layer_rates != 1:
