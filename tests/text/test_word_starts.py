@@ -21,7 +21,7 @@ def test_a_word_that_no_labeled_text_has_is_judged_by_its_vector():
     shared = np.array([word in " ".join(WARM) and word in " ".join(COLD) for word in vectors.vocabulary_])
     vectors.vectors_ = np.column_stack([np.where(shared, 0.0, np.where(warm, 1.0, -1.0)), 0.2 * shared, 0.1 * warm])
     X, y = ["warm tender", "dull tired"] * 4, ["good", "bad"] * 4
-    model = margin.TextClassifier.from_encoder(vectors, freeze="encoder", random_state=0).fit(X, y)
+    model = margin.TextClassifier.from_encoder(vectors, freeze="encoder", max_iter=300, tol=0, random_state=0).fit(X, y)
     assert model.predict(["lovely", "empty"]).tolist() == ["good", "bad"]
 
 

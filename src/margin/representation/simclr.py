@@ -83,7 +83,9 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     n_components: int = parameter(64, Integer(low=1), "Numbers of a representation.")
     n_projected: int = parameter(16, Integer(low=1), "Numbers behind the projection head.")
     temperature: float = parameter(
-        0.5, Number(above=0, search=(0.05, 1.0), log=True), "By which similarities are divided."
+        0.1,
+        Number(above=0, search=(0.05, 1.0), log=True),
+        "By which similarities are divided; the lower, the more the nearest negatives count.",
     )
     augment: Sequence[str] = parameter(
         ("shift 1", "crop 2", "noise 0.1"),
