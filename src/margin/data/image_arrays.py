@@ -127,7 +127,7 @@ def check_images(
         )
     check_magnitude(owner, "X", images)
     if fitted is not None:
-        _tell_of_other_units(owner, images, getattr(estimator, "network_", {}))
+        tell_of_other_units(owner, images, getattr(estimator, "network_", {}))
     kind = np.uint8 if images.dtype == np.uint8 else np.float32
     if read_only:
         return np.asarray(images, dtype=kind) if is_mapped(X) else np.require(images, dtype=kind, requirements=["C"])
@@ -210,7 +210,7 @@ def _square_side(n_columns: int) -> tuple[int, ...] | None:
     return None
 
 
-def _tell_of_other_units(owner: str, images: np.ndarray, network: Mapping[str, Any]) -> None:
+def tell_of_other_units(owner: str, images: np.ndarray, network: Mapping[str, Any]) -> None:
     """Warn of pictures that vary far less, or far more, than those of the fit: bytes and numbers from 0 to 1 differ by
     255. One without contrast says nothing, nor do tables, which are one pixel high."""
     if "scale" not in network or not images.size or min(images.shape[2:]) == 1:
