@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -14,6 +14,9 @@ from margin.core.parameters import attribute
 from margin.text.sentences import sentences_of, vocabulary_of
 from margin.text.text_input import TextInput
 from margin.text.word_vectors import analogy, nearest_words
+
+if TYPE_CHECKING:
+    from margin.neural.estimators.fine_tuning import PretrainedNetwork
 
 __all__ = ["WordVectorModel"]
 
@@ -54,6 +57,13 @@ class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TextInp
             known = [position[word] for word in sentence if word in position]
             means.append(self.vectors_[known].mean(axis=0) if known else np.zeros(self.vectors_.shape[1]))
         return np.vstack([rows, *means])
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """The vectors as where a fit begins: ``TextClassifier.from_encoder(model)``."""
+        check_is_fitted(self)
+        from margin.text.word_starts import word_start
+
+        return word_start(type(self).__name__, self.vocabulary_, self.vectors_)
 
     def _refuse_diverged(self, vectors: np.ndarray, iteration: int) -> None:
         """A pass whose vectors overflow is not kept: the model has those of the pass before."""
