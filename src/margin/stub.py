@@ -96,9 +96,9 @@ the others of its folder.
 '''
 
 
-def render_rules() -> str:
+def render_rules(folder: Path | None = None) -> str:
     """``optimize/rules/__init__.py``: the class of every file, and ``RULES``, in which it has the file's name."""
-    folder = Path(__file__).parent / "optimize" / "rules"
+    folder = folder or Path(__file__).parent / "optimize" / "rules"
     rules = {path.stem: _rule_in(path) for path in sorted(folder.glob("*.py")) if path.stem not in ("__init__", "base")}
     homes = {f"margin.optimize.rules.{stem}": name for stem, name in rules.items()}
     homes["margin.optimize.rules.base"] = "Rule, hyperparameters"
