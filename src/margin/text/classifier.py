@@ -97,7 +97,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
 
     _rarity: np.ndarray | None = attribute(None, "How rare each token is, until the network has it.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
