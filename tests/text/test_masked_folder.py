@@ -52,9 +52,7 @@ def byte_pairs():
 def configured(kind, n_tokens):
     shared = {"vocab_size": n_tokens, "initializer_range": 0.5}
     if kind == "distilbert":
-        return peer.DistilBertConfig(
-            **shared, dim=16, n_layers=2, n_heads=4, hidden_dim=24, max_position_embeddings=12
-        )
+        return peer.DistilBertConfig(**shared, dim=16, n_layers=2, n_heads=4, hidden_dim=24, max_position_embeddings=12)
     if kind == "roberta":
         return peer.RobertaConfig(**shared, **SIZES, max_position_embeddings=14, type_vocab_size=1, pad_token_id=1)
     return peer.BertConfig(**shared, **SIZES, max_position_embeddings=12)
@@ -150,7 +148,7 @@ def test_a_fit_goes_on_and_is_stored(tmp_path):
 def test_a_tokenizer_without_a_final_mark_has_one_by_name(tmp_path):
     network, content = write_folder(tmp_path, "BertForMaskedLM", tokenizer=word_pieces(closing=False))
     scores, ids = asked(network, content, ["the", "", "milk"])
-    (((word, p), *_),) = MaskedLanguageModel.from_transformers(tmp_path).fill("the [MASK] milk", n=1)
+    (((_, p),),) = MaskedLanguageModel.from_transformers(tmp_path).fill("the [MASK] milk", n=1)
     texts = [i for token, i in ids.items() if token not in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")]
     assert p == pytest.approx(np.exp(scores[texts].max() - np.logaddexp.reduce(scores[: len(ids)])), rel=1e-4)
 

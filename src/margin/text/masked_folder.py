@@ -18,7 +18,7 @@ import numpy as np
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.nets.language_nets import BERT
 from margin.neural.transformers_layout import load_transformers, save_transformers
-from margin.neural.transformers_layout.folder import CONFIG, read_json
+from margin.neural.transformers_layout.folder import read_json
 from margin.neural.weights import copy_weights, load_weights
 from margin.text.decoder_folder import TOKENIZER, FolderModel
 from margin.text.folder_codes import FolderTextCodes

@@ -24,7 +24,7 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
 from margin.neural.activations.fused import fused_log_softmax, fused_softmax
-from margin.neural.attention.config import POSITIONS
+from margin.neural.attention.config import ACTIVATION_NAMES, POSITIONS
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
@@ -83,9 +83,7 @@ class MaskedLanguageModel(
         False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
     )
     position: str = parameter("learned", Choice(*POSITIONS), "How the network knows the order of tokens.")
-    activation: str = parameter(
-        "gelu", Choice("gelu", "relu", "silu", "relu_squared", "gelu_tanh"), "Activation function of the hidden units."
-    )
+    activation: str = parameter("gelu", Choice(*ACTIVATION_NAMES), "Activation function of the hidden units.")
     batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")
     max_iter: int = default(30)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from margin.neural.transformers_layout.entries import entries_of
 from margin.neural.transformers_layout.settings import Settings, built
 from margin.neural.transformers_layout.tables import PREFIX, WeightName
 
-__all__ = ["load_transformers", "read_json", "save_transformers"]
+__all__ = ["load_transformers", "name_classes", "read_json", "save_transformers"]
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 MOST_JSON = 2**24  # bytes
@@ -81,6 +81,16 @@ def save_transformers(module: nn.Module, folder: str | os.PathLike[str]) -> Path
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     (folder / CONFIG).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return folder
+
+
+def name_classes(folder: Path, labels: Sequence[str]) -> None:
+    """Write the names of the classes into the settings of a folder."""
+    path = folder / CONFIG
+    settings = read_json(path) | {
+        "id2label": {str(i): label for i, label in enumerate(labels)},
+        "label2id": {label: i for i, label in enumerate(labels)},
+    }
+    path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:
