@@ -27,6 +27,8 @@ class FolderTextCodes(TextCodes):
         self.kind, self.content = "folder", content
         self.tokenizer: FolderTokenizer = folder_tokenizer(content)
         self.pairs = self.tokenizer.pairs  # type: ignore[assignment]
+        if self.tokenizer.words is not None:
+            raise ValueError("FolderTextCodes: byte pairs that end words with </w> are CLIP's, which hides no token.")
         marks = self._marks()
         fill = next((self.tokenizer.ids[name] for name in PAD_NAMES if name in self.tokenizer.ids), None)
         kept = [i for i in range(len(self.tokenizer.tokens)) if i != fill and i not in marks]

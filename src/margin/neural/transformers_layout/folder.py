@@ -32,6 +32,7 @@ EXTRA = {
     "roberta": (".position_ids", "lm_head.decoder.weight", "lm_head.decoder.bias", *POOLER),
     "distilbert": (".position_ids", "vocab_projector.weight"),
     "vit": POOLER,
+    "clip": (".position_ids",),
 }
 HEADS = ("cls.", "lm_head.", "classifier.", "pre_classifier.", "vocab_")  # names that never have the prefix
 
@@ -41,8 +42,9 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
 
     GPT-2 and Llama become a :class:`~margin.neural.nets.transformer.DecoderTransformer`; BERT, RoBERTa and DistilBERT,
     with the heads of pre-training that the file has, a :class:`~margin.neural.nets.language_nets.BERT`, or, with a
-    head for classes of texts or of tokens, an :class:`~margin.neural.nets.encoder_scores.EncoderScores`; and ViT a
-    :class:`~margin.neural.nets.vision_transformer.ViT`: in float32 and set to evaluate. A file that is not what its
+    head for classes of texts or of tokens, an :class:`~margin.neural.nets.encoder_scores.EncoderScores`; ViT a
+    :class:`~margin.neural.nets.vision_transformer.ViT` and CLIP a :class:`~margin.neural.nets.clip.CLIPNetwork`: in
+    float32 and set to evaluate. A file that is not what its
     settings say is refused with one sentence, before anything is built.
     """
     from safetensors import SafetensorError, safe_open
@@ -55,8 +57,9 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
     try:
         with safe_open(path, framework="pt") as file:
             stored = _stored_names(file.keys(), str(settings.kind))
-            if settings.n_blocks > len(stored):
-                raise ValueError(f"load_transformers: {path} has too few tensors for {settings.n_blocks} blocks.")
+            n_blocks = max(part.n_blocks for part in settings.parts)
+            if n_blocks > len(stored):
+                raise ValueError(f"load_transformers: {path} has too few tensors for {n_blocks} blocks.")
             with torch.device("meta"):
                 module = built(settings, stored)
             entries = entries_of(module)
