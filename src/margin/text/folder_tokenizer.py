@@ -1,4 +1,4 @@
-"""The tokenizer of a pretrained encoder: a ``tokenizer.json`` of WordPiece, byte-level byte pairs or CLIP's, with marks.
+"""The tokenizer of a pretrained encoder: a ``tokenizer.json`` of WordPiece, byte-level byte pairs or CLIP's.
 
 Files are not trusted: a kind or an option that would change what a text becomes and is not known here is refused.
 """
