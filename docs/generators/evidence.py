@@ -32,7 +32,7 @@ class CheckFailed(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment that was run: its verdict, its picture, the picture in small, and the moving one where there is one."""
+    """An experiment that was run: its verdict, its picture, that in small, and the moving one where there is one."""
 
     name: str
     outcome: Verdict
