@@ -131,7 +131,7 @@ def test_a_dragged_point_begins_another_fit_and_stays_in_the_address(page):
 
 def test_wrong_settings_are_one_sentence_and_the_screen_goes_on(page):
     go(page, "/play/kernel-density")
-    wait_for(lambda: "iteration" in page.inner_text(".records"))
+    wait_for(lambda: "fitted at once" in page.inner_text(".transport"))
     page.get_by_label("bandwidth").fill("-1")
     page.get_by_label("bandwidth").press("Enter")
     wait_for(lambda: "bandwidth" in "".join(page.locator(".problem").all_inner_texts()))
@@ -158,7 +158,7 @@ def test_a_page_that_begins_with_a_wrong_setting_asks_once(page):
     wait_for(lambda: "bandwidth" in "".join(page.locator(".problem").all_inner_texts()))
     page.get_by_label("bandwidth").fill("0.5")
     page.get_by_label("bandwidth").press("Enter")
-    wait_for(lambda: "iteration" in page.inner_text(".records"))
+    wait_for(lambda: "fitted at once" in page.inner_text(".transport"))
     assert len([url for url in asked if url.endswith("/sessions")]) == 2
 
 

@@ -105,11 +105,11 @@ class IterativeEstimator(CallbackSupport, Estimator):
 
     @with_callbacks
     def _consume(self, records: Iterator[Record], X: Any, y: Any = None) -> Self:
-        for _ in self._watched(records, X, y):
+        for _ in self._watch(records, X, y):
             pass
         return self
 
-    def _watched(self, records: Iterator[Record], X: Any, y: Any = None) -> Iterator[Record]:
+    def _watch(self, records: Iterator[Record], X: Any, y: Any = None) -> Iterator[Record]:
         """The same records, seen on the way by watchers, scikit-learn's callbacks and whoever reads what is printed."""
         watchers: list[Watcher] = [CallbackWatcher(X, y)] if hasattr(self, "_skl_callbacks") else []
         if getattr(self, "verbose", False):

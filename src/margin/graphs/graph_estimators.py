@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Flag
+from margin.core.invariants import ArrayOf, Real
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
@@ -22,6 +23,7 @@ from margin.graphs.base import GraphEstimator, coded_classes, precision
 from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
+from margin.graphs.stored import GRAPH_NETWORK
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
@@ -51,6 +53,8 @@ class WholeGraphEstimator(GraphEstimator):
         Flag(),
         "Whether features are normalized over the nodes of a batch after every layer, as published for 'gin'.",
     )
+
+    network_: dict[str, Any] = attribute(GRAPH_NETWORK)
 
     _level = "graph"
 
@@ -93,7 +97,7 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
     1.0
     """
 
-    classes_: np.ndarray = attribute("The classes, sorted.")
+    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -136,8 +140,8 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     True
     """
 
-    target_center_: float = attribute("What is subtracted from the targets.")
-    target_scale_: float = attribute("What the targets are divided by.")
+    target_center_: float = attribute(Real(finite=True), "What is subtracted from the targets.")
+    target_scale_: float = attribute(Real(low=0.0, finite=True), "What the targets are divided by.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""

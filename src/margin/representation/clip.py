@@ -28,6 +28,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.fine_tuning import PretrainedNetwork, image_start
 from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
@@ -153,7 +154,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         train, valid = self._split(len(images), seed)
         if not self._goes_on():
             self.vocabulary_ = vocabulary_of(captions)
-            center, scale = channel_scaling(images[train], np.ones(len(train)))
+            center, scale = channel_scaling(images, np.ones(len(images)), train)
             self.network_ = {
                 "encoder": [str(text) for text in self.encoder],
                 "shape": [int(n) for n in images.shape[1:]],
@@ -166,6 +167,12 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
             }
         rows = ImageRows.of(images, self._tokens(captions))
         yield from self._train(_pair_loss, rows, train, valid, seed=seed, state=state)
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """The image encoder as where a fit begins: ``CNNClassifier.from_encoder(model)``."""
+        check_is_fitted(self)
+        layers = {"architecture": [*self.network_["encoder"], f"dense {self.network_['n_components']}"]}
+        return image_start("CLIP", layers, self.network_, self.weights_, "images.body.")
 
     def transform(self, X: Any) -> np.ndarray:
         """Unit vectors (n, n_components) of images, as :meth:`encode_images`."""

@@ -31,6 +31,8 @@ from margin.neural.precision import widened
 from margin.neural.weights import forward_work
 from margin.text.language import sentence_pairs
 from margin.text.masking import PAD, Marks, TokenRows, masked_objective, rows_of
+from margin.text.stored_networks import ENCODER, encoder_is_stored, stored_codes
+from margin.text.text_input import TextInput
 from margin.text.token_codes import WORD_TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["MASK", "MaskedLanguageModel"]
@@ -40,7 +42,7 @@ AT_ONCE = 64  # texts encoded together
 
 
 class MaskedLanguageModel(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockParameters, TransformerTraining, NeuralEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TextInput, BlockParameters, TransformerTraining, NeuralEstimator
 ):
     r"""Transformer encoder that names hidden tokens from both sides (BERT).
 
@@ -79,7 +81,9 @@ class MaskedLanguageModel(
     batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")
     max_iter: int = default(30)
 
-    codes_: dict[str, str] = attribute("Kind and content of the tokens.")
+    codes_: dict[str, str] = attribute(stored_codes(WORD_TOKENS), "Kind and content of the tokens.")
+    network_: dict[str, Any] = attribute(ENCODER)
+    _stored_rules = (encoder_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from the texts ``X``, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -242,11 +246,6 @@ class MaskedLanguageModel(
                 states = module.states(*seen).numpy(force=True)
             rows += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
         return rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
-        return tags
 
 
 def _visible(ids: np.ndarray) -> np.ndarray:

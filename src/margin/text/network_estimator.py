@@ -21,6 +21,7 @@ from margin.neural.training.ragged import LengthBatches
 from margin.neural.training.steps import Objective
 from margin.optimize.rate_schedules import RateSchedule
 from margin.text.terms import UNKNOWN
+from margin.text.text_input import TextInput
 
 __all__ = ["TextNetworkEstimator", "hidden_at_random"]
 
@@ -29,7 +30,7 @@ SMALLEST_BATCH, LARGEST_BATCH = 4, 32
 LARGEST_BATCH_OF_BAGS = 128  # an update of all vectors costs more than reading a bag, and larger batches fit better
 
 
-class TextNetworkEstimator(NeuralEstimator):
+class TextNetworkEstimator(TextInput, NeuralEstimator):
     """A network on tokens with the face of an estimator; a subclass says what it predicts."""
 
     _: KW_ONLY
@@ -110,12 +111,6 @@ class TextNetworkEstimator(NeuralEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_term_codes"}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        return tags
 
 
 def hidden_at_random(

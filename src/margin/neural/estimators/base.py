@@ -76,7 +76,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     A subclass sets ``network_`` in ``iterate``, builds from it in ``_network`` and hands its rows to ``_train``.
     """
 
-    network_: dict[str, Any] = attribute("What the network is built from.")
+    network_: dict[str, Any] = attribute(None, "What the network is built from.")
     weights_: dict[str, np.ndarray] = attribute(TRAINED["weights_"], "Weights of the network by name.")
     n_iter_: int = attribute(TRAINED["n_iter_"], "Epochs of the last fit, or of all partial fits.")
     t_: int = attribute(TRAINED["t_"], "Rows seen in all epochs.")
@@ -87,9 +87,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         TRAINED["validation_scores_"], "Score of held-out rows after every epoch; None without."
     )
 
-    _loop: FitLoop = attribute("The running fit.")
-    _module: nn.Module = attribute("The network, while it is in memory.")
-    _stop_requested: bool = attribute("Whether the running fit was asked to end.")
+    _loop: FitLoop = attribute(None, "The running fit.")
+    _module: nn.Module = attribute(None, "The network, while it is in memory.")
+    _stop_requested: bool = attribute(None, "Whether the running fit was asked to end.")
     _draws_globally = False  # whether layers of the network draw from torch's global generator
 
     @abstractmethod
@@ -177,7 +177,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         held = rows.take(torch.from_numpy(valid_rows)) if len(valid_rows) else None
         everything = np.array_equal(train_rows, np.arange(len(rows)))
         rows = rows if everything else rows.take(torch.from_numpy(train_rows))
-        module = self._begun(seeds, rows.dtype)
+        module = self._begin_network(seeds, rows.dtype)
         self.__dict__.pop("_partial", None)
         step, batches = self._step(module, objective, rows, seeds)
         yield from self._run(
@@ -190,7 +190,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             threads=self._threads(module, min(batches.batch_size, len(rows))),
         )
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
         """The network at the start of a fit: drawn from the seed, or that of the last fit."""
         compute = self._compute()
         module = build(self._network, seeds.weights, compute.dtype_for(dtype))

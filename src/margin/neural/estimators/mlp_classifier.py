@@ -108,7 +108,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         """
         train, valid = split
         weight = np.ones(X.shape[0]) if weight is None else weight
-        self._begin(X[train], weight[train], codes, classes)
+        self._begin(X, weight, codes, classes, train)
         score = accuracy if codes.ndim == 1 else subset_accuracy
         rows = self._rows(X, self._target(codes, X.dtype), weight)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
@@ -189,8 +189,10 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
             check_classes(y)
         return X, y
 
-    def _begin(self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> None:
-        self._scale_inputs(X, weight)
+    def _begin(
+        self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
+    ) -> None:
+        self._scale_inputs(X, weight, rows)
         self.n_features_in_ = X.shape[1]
         one_class_per_row = codes.ndim == 1
         self._describe(n_outputs=1 if one_class_per_row and len(classes) == 2 else len(classes))

@@ -50,7 +50,7 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
         seed = self._seed(state)
         train, valid = self._split(X.shape[0], seed)
         Y = y.reshape(len(y), -1).astype(X.dtype)
-        self._begin(X[train], Y[train], weight[train], single=y.ndim == 1)
+        self._begin(X, Y, weight, train, single=y.ndim == 1)
         rows = self._rows(X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight)
         score = partial(explained_variance, prediction=self._target_loss().prediction)
         yield from self._train(self._objective(), rows, train, valid, seed=seed, state=state, score=score)
@@ -67,7 +67,7 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
         X, y = self._validate(X, y, reset=first)
         Y = y.reshape(len(y), -1).astype(X.dtype)
         if first:
-            self._begin(X, Y, np.ones(len(Y)), single=y.ndim == 1)
+            self._begin(X, Y, np.ones(len(Y)), None, single=y.ndim == 1)
         self._pass(X, Scaling(self.target_center_, self.target_scale_).apply(Y), self._objective())
         return self
 
@@ -94,14 +94,16 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
     def _objective(self) -> Objective:
         return Supervised(self._target_loss())
 
-    def _begin(self, X: Any, Y: np.ndarray, weight: np.ndarray, *, single: bool) -> None:
+    def _begin(self, X: Any, Y: np.ndarray, weight: np.ndarray, rows: np.ndarray | None, *, single: bool) -> None:
         going_on = self._goes_on()
-        self._scale_inputs(X, weight)
+        self._scale_inputs(X, weight, rows)
         loss = self._target_loss()
         self._describe(n_outputs=loss.outputs_per_target * Y.shape[1])
         self.single_target_ = single
         if not going_on:
-            targets = Scaling.of(Y, weight) if self.standardize and not loss.of_counts else Scaling.none(Y.shape[1])
+            targets = (
+                Scaling.of(Y, weight, rows) if self.standardize and not loss.of_counts else Scaling.none(Y.shape[1])
+            )
             self.target_center_, self.target_scale_ = targets
 
     def __sklearn_tags__(self) -> Any:

@@ -23,16 +23,18 @@ from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number
 from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.core.row_files import is_mapped
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, RegularizedWeights, layer_sizes, learning_rates
+from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
 from margin.neural.parts import described
 from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.stored import SIDE_BY_SIDE, side_by_side_layers_are_stored
-from margin.neural.training import TensorRows, validation_split
+from margin.neural.training import LazyRows, TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
 from margin.neural.training.rows import Rows
@@ -45,7 +47,7 @@ __all__ = ["TabularNetEstimator"]
 RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
 
 
-class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
+class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
     """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
 
     n_networks: int = parameter(
@@ -138,7 +140,12 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
             self.center_, self.scale_ = RobustScaling.of(X, weight)
         self.network_ = network
         trains = self._drawn(len(X), seed, labels).astype(X.dtype)
-        rows = TensorRows.of(RobustScaling(self.center_, self.scale_).apply(X), trains, target, weight=weight)
+        scaling = RobustScaling(self.center_, self.scale_)
+        rows: Rows
+        if is_mapped(X):
+            rows = LazyRows.of(X, scaling.apply, trains, target, weight=weight)
+        else:
+            rows = TensorRows.of(scaling.apply(X), trains, target, weight=weight)
         held = np.flatnonzero((trains == 0).any(axis=1))
         everything = np.arange(len(X))
         yield from self._train(

@@ -87,7 +87,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(images), seed)
         if not self._goes_on():
-            center, scale = channel_scaling(images[train], np.ones(len(train)))
+            center, scale = channel_scaling(images, np.ones(len(images)), train)
             self.network_ = {
                 "architecture": self.architecture,
                 "in_channels": int(images.shape[1]),
