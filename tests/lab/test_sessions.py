@@ -145,6 +145,20 @@ def test_sessions_that_play_are_not_ended_for_another(pool):
     assert not any(session.closed for session in first if session is not first[3])
 
 
+def test_fits_whose_tabs_are_gone_make_room_though_they_play(pool, monkeypatch):
+    request = PlayRequest("kmeans")
+    first = [pool.create(request, play=True) for _ in range(sessions.MOST_SESSIONS)]
+    for session in first:
+        session.last = {"type": "frame", "playing": True}
+    monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic != first[2].topic))
+    with pytest.raises(BadRequest, match="pause or close one"):
+        pool.create(request, play=True)  # the tab may be about to follow
+    first[2].touched -= sessions.GRACE + 1
+    pool.create(request, play=True)
+    wait_for(lambda: first[2].closed)
+    assert not any(session.closed for session in first if session is not first[2])
+
+
 def test_a_session_whose_tab_is_closed_is_ended(pool, monkeypatch):
     watched, left = (pool.create(PlayRequest("kmeans"), play=True) for _ in range(2))
     monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic == watched.topic))
@@ -164,6 +178,11 @@ def test_models_and_presets_are_listed_with_their_stages(client):
     facts = client.get("/api/models/svc").json()
     assert facts["scene"]["kind"] == "plane"
     assert {"name", "default", "sentence", "schema"} <= set(facts["parameters"][0])
-    assert client.get("/api/models/optimizers").json()["scene"]["kind"] == "landscape"
+    assert "support vectors" in facts["scene"]["reading"]
+    assert "moons" in facts["scene"]["looks"]
+    optimizers = client.get("/api/models/optimizers").json()
+    assert optimizers["scene"]["kind"] == "landscape"
+    assert "adam" in {row["id"] for row in optimizers["rows"]}
+    assert "optimizers" in client.get("/api/rows/adam").json()["models"]
     assert client.get("/api/models/nothing").status_code == 404
     assert all(preset["kind"] for preset in client.get("/api/presets").json())

@@ -19,6 +19,7 @@ __all__ = ["MOST_SESSIONS", "LabSession", "SessionPool"]
 
 MOST_SESSIONS = 8
 UNWATCHED = 90.0  # seconds after which a session that no tab follows is ended
+GRACE = 15.0  # seconds that a tab takes at most to follow what it began
 ROUND = 5.0  # seconds between two looks for such
 ENDED = "Its process ended (out of memory, or killed); begin again to go on."
 
@@ -173,7 +174,10 @@ class SessionPool:
         return len(self._sessions)
 
     def _make_room(self) -> None:
-        idle = [s for s in self._sessions.values() if not s.playing and not self.hub.followers(s.topic)]
+        """End what is missed least: what nobody follows, be it that its tab is gone; then what is paused."""
+        gone = time.monotonic() - GRACE
+        alone = [s for s in self._sessions.values() if not self.hub.followers(s.topic)]
+        idle = [s for s in alone if not s.playing or s.touched < gone]
         idle = idle or [session for session in self._sessions.values() if not session.playing]
         if not idle:
             raise BadRequest(f"{MOST_SESSIONS} fits are playing; pause or close one to begin another.")

@@ -56,7 +56,7 @@ class Run:
         run = cls(folder)
         if not run._manifest_path.exists():
             run.folder.mkdir(parents=True, exist_ok=True)
-            with run.locked():  # two processes that begin one run: one of them creates it
+            with run.lock():  # two processes that begin one run: one of them creates it
                 if not run._manifest_path.exists():
                     run._refuse_files_of_others()
                     run.update(format_version=1, identity=dict(identity), status="new", **facts)
@@ -125,7 +125,7 @@ class Run:
 
     def _record(self, model: Any, learn: Callable[[], bool]) -> None:
         """Let ``learn`` train the model, and write what became of it; it says whether the fit came to its end."""
-        with self.locked():
+        with self.lock():
             started, fresh = time.monotonic(), self.status == "new"
             self.update(status="running", versions=library_versions(), metrics_sha256=None)
             try:
@@ -167,7 +167,7 @@ class Run:
         write_atomically(self._manifest_path, json.dumps(self.manifest, indent=2).encode())
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """One process at a time; the lock dies with its process, however that ends."""
         if self._holds_lock:
             yield

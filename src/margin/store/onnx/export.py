@@ -101,7 +101,7 @@ def _convert(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
         for _, step in model.steps[:-1]:
             columns = prepared(graph, step, columns)
         output = _convert(graph, model.steps[-1][1], columns)
-        return output if name == "Pipeline" else _bound(graph, model.bounds, output)
+        return output if name == "Pipeline" else _bind_outputs(graph, model.bounds, output)
     if name == "TransformedTargetRegressor":
         return _in_unit_of_target(graph, model, _convert(graph, model.regressor_, columns))
     if name.startswith("Blend"):
@@ -115,7 +115,7 @@ def _convert(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     return MODELS[name](graph, model, columns)
 
 
-def _bound(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput) -> ModelOutput:
+def _bind_outputs(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput) -> ModelOutput:
     low, high = (graph.constant(np.array([end])) for end in bounds)
     return ModelOutput(graph.add("Min", graph.add("Max", output.values, low), high))
 
