@@ -249,9 +249,9 @@ def _resolve(path: str) -> Any:
 def _parts() -> dict[str, list[str]]:
     """Our own classes that a model takes as a parameter, by kind."""
     found: dict[str, list[str]] = {kind: [] for kind in PARTS}
-    for path in catalog.PARTS.values():
+    for name, path in catalog.registry().items():
         kind = path.split(".")[-2]
-        if path.startswith("margin.") and kind in found:
+        if name.startswith("margin/") and kind in found:
             found[kind].append(path)
     return {kind: paths for kind, paths in found.items() if paths}
 

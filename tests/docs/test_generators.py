@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -74,7 +75,7 @@ class TestEvidence:
             for path in (picture, thumbnail):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(b"picture")
-            return Verdict(name != "bad", 1.0, 1.0, slips=("one",))
+            return Verdict(name != "minus-log", 1.0, 1.0, slips=("one",))
 
         monkeypatch.setattr(evidence_module, "_run", run)
         monkeypatch.setattr(evidence_module, "fingerprint", lambda modules: self.key)
@@ -84,20 +85,20 @@ class TestEvidence:
 
     def test_an_experiment_runs_again_only_when_its_sources_changed(self, tmp_path, calls):
         found = Evidence(tmp_path, say=lambda line: None)
-        first = found.experiments(["jensen"])["jensen"]
-        assert found.experiments(["jensen"])["jensen"] == first
-        assert calls == ["jensen"]
+        first = found.experiments(["jensen-inequality"])["jensen-inequality"]
+        assert found.experiments(["jensen-inequality"])["jensen-inequality"] == first
+        assert calls == ["jensen-inequality"]
         self.key = "b"
-        found.experiments(["jensen"])
-        assert calls == ["jensen", "jensen"]
-        Evidence(tmp_path, say=lambda line: None, stale=True).experiments(["jensen"])
+        found.experiments(["jensen-inequality"])
+        assert calls == ["jensen-inequality", "jensen-inequality"]
+        Evidence(tmp_path, say=lambda line: None, stale=True).experiments(["jensen-inequality"])
         assert len(calls) == 2
 
     def test_a_check_that_fails_stops_the_build_and_is_not_kept(self, tmp_path, calls):
         for _ in range(2):
-            with pytest.raises(CheckFailed, match="bad does not hold"):
-                Evidence(tmp_path, say=lambda line: None).experiments(["bad"])
-        assert calls == ["bad", "bad"]
+            with pytest.raises(CheckFailed, match="minus-log does not hold"):
+                Evidence(tmp_path, say=lambda line: None).experiments(["minus-log"])
+        assert calls == ["minus-log", "minus-log"]
 
     @pytest.mark.parametrize("word", ["holds", "fails"])
     def test_an_area_is_verified_once_and_a_row_that_fails_stops_the_build(self, tmp_path, monkeypatch, calls, word):
@@ -163,6 +164,14 @@ class TestGallery:
     def test_every_experiment_is_in_one_group(self):
         groups = gallery.grouped(experiments.names())
         assert sorted(name for names in groups.values() for name in names) == experiments.names()
+
+    def test_every_tile_has_the_tags_that_the_buttons_count(self):
+        names = ["lloyd-iterations", "regularization-paths", "em-gaussian-mixture"]
+        tiles = re.findall(r"container:: tile(.*)", gallery.thumbnails(names, "."))
+        buttons = dict(re.findall(r'data-tag="([\w-]+)".*?<small>(\d+)<', gallery.filters(names)))
+        assert {tag: int(count) for tag, count in buttons.items()} == Counter(" ".join(tiles).split())
+        assert buttons["shown-in-motion"] == "2"
+        assert buttons["models-cluster"] == "1"
 
     def test_a_page_has_text_picture_verdict_rows_and_code(self):
         page = gallery.experiment_page(shown("regularization-paths"))

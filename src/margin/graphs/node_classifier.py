@@ -23,6 +23,7 @@ from margin.graphs.base import GraphEstimator, precision
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
 from margin.graphs.stored import NODE_NETWORK
+from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.training import TensorRows
 
@@ -75,6 +76,8 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         empty = precision(X, [graph], len(graph))
         tensors = self._tensors([graph], self._like_weights(torch.from_numpy(empty).dtype))
         seed = self._seed(state)
+        nodes, codes, weight = weighted_rows(self, nodes, codes, None)
+        nodes, codes, weight = self._class_weighted(nodes, codes, classes, weight)
         train, valid = self._split(len(nodes), seed, codes)
 
         loss = self._class_loss()
@@ -83,7 +86,7 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
             _, numbers, wanted = batch
             return {"loss": loss(module(tensors)[numbers], wanted, module.training)}
 
-        rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64))
+        rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64), weight=weight)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.core.notices import warn_user
 from margin.metrics.arguments import labels_pair, positive_label, ratio, weights
 from margin.metrics.confusion import confusion_counts
+from margin.metrics.parameter_texts import LABELS
 
 __all__ = [
     "f1",
@@ -109,38 +111,16 @@ def f1(y_true: Any, y_pred: Any, **options: Any) -> Any:
     return _rates("f1", y_true, y_pred, beta=1.0, **options)
 
 
+@with_parameters(LABELS)
 def specificity(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: Any = None) -> float:
-    r"""Fraction of negatives that are recognized, :math:`TN/(TN + FP)`: recall with the classes swapped.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+    r"""Fraction of negatives that are recognized, :math:`TN/(TN + FP)`: recall with the classes swapped."""
     tn, fp, _, _ = _binary_counts("specificity", y_true, y_pred, pos_label, sample_weight)
     return float(_divide("specificity", np.array(tn), np.array(tn + fp), None))
 
 
+@with_parameters(LABELS)
 def negative_predictive_value(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: Any = None) -> float:
-    r"""Fraction of predicted negatives that are negative, :math:`TN/(TN + FN)`: precision with the classes swapped.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+    r"""Fraction of predicted negatives that are negative, :math:`TN/(TN + FN)`: precision with the classes swapped."""
     tn, _, fn, _ = _binary_counts("negative_predictive_value", y_true, y_pred, pos_label, sample_weight)
     return float(_divide("negative_predictive_value", np.array(tn), np.array(tn + fn), None))
 

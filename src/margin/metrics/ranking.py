@@ -10,29 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, ratio, weights
 from margin.metrics.binary_scores import binary_scores, counts_by_score
+from margin.metrics.parameter_texts import SCORES
 
 __all__ = ["average_precision", "pair_count", "precision_recall_curve", "roc_auc", "roc_curve", "top_k_accuracy"]
 
 
+@with_parameters(SCORES)
 def roc_curve(
     y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""False and true positive rates, :math:`FP/(FP + TN)` and :math:`TP/(TP + FN)`, at every distinct threshold.
 
     Thresholds fall from infinity, where both rates are 0, to the least score, where both are 1.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -46,6 +38,7 @@ def roc_curve(
     return _from_zero(fp), _from_zero(tp), np.concatenate([[np.inf], thresholds])
 
 
+@with_parameters(SCORES)
 def roc_auc(
     y_true: Any,
     score: Any,
@@ -62,18 +55,8 @@ def roc_auc(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
     score : array-like of shape (n,) or (n, n_classes)
         Scores of the positive class, or one column per class.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    average : {"macro", "weighted"}
-        How the values of the classes are averaged when there are more than two columns.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -91,22 +74,11 @@ def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) ->
     return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
 
 
+@with_parameters(SCORES)
 def precision_recall_curve(
     y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+    """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity."""
     where = "precision_recall_curve"
     fp, tp, thresholds = counts_by_score(*binary_scores(where, y_true, score, pos_label, sample_weight))
     if tp[-1] == 0:
@@ -115,6 +87,7 @@ def precision_recall_curve(
     return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), thresholds[::-1]
 
 
+@with_parameters(SCORES)
 def average_precision(
     y_true: Any,
     score: Any,
@@ -127,18 +100,8 @@ def average_precision(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
     score : array-like of shape (n,) or (n, n_classes)
         Scores of the positive class, or one column per class.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    average : {"macro", "weighted"}
-        How the values of the classes are averaged when there are more than two columns.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
     """
     return _over_classes("average_precision", _steps, y_true, score, labels, average, pos_label, sample_weight)
 
@@ -150,19 +113,11 @@ def _steps(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -
     return float(np.sum(np.diff(tp, prepend=0.0) / tp[-1] * ratio(tp, tp + fp, 0.0)))
 
 
+@with_parameters(SCORES)
 def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int, int]:
     r"""Pairs of a positive and a negative row by order of their scores: (positive above, tied, positive below).
 
     The first plus half the second, over all three, is the area under the ROC curve.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 
     Examples
     --------
@@ -177,21 +132,16 @@ def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int
     return above, tied, int(np.sum(positive)) * len(negatives) - above - tied
 
 
+@with_parameters(SCORES)
 def top_k_accuracy(y_true: Any, score: Any, k: int = 2, labels: Any = None, sample_weight: Any = None) -> float:
     """Fraction of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
     score : array-like of shape (n, n_classes)
         Scores of the classes.
     k : int
         How many of the best scored classes may be right.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------

@@ -198,6 +198,7 @@ def runs_side_by_side(folder: Path, ids: Sequence[str]) -> dict[str, Any]:
     names = list(dict.fromkeys(name for each in settings for name in each))
     differing = [name for name in names if len({each.get(name) for each in settings}) > 1]
     return {
+        "folder": str(folder),
         "runs": [{**entry, "records": run_records(folder, entry["id"])} for entry in entries],
         "differing": {name: [each.get(name, "") for each in settings] for name in differing},
     }

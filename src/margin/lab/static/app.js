@@ -49,21 +49,22 @@ function Theme() {
 }
 
 function Room({ module, ...props }) {
-  const [Component, setComponent] = useState(null);
+  const [loaded, setLoaded] = useState({});
   const [problem, setProblem] = useState(null);
   const [error, reset] = useErrorBoundary();
   useEffect(() => {
     let current = true;
-    setComponent(null); setProblem(null); reset();
+    setProblem(null); reset();
     import(`/static/${module}`).then(
-      (loaded) => current && setComponent(() => loaded.default),
+      (code) => current && setLoaded({ module, Component: code.default }),
       () => current && setProblem("This room could not be loaded."),
     );
     return () => { current = false; };
   }, [module]);
   if (error) console.error(error);
   if (problem || error) return html`<p class="problem" role="alert">${problem ?? `This room failed: ${error.message}`}</p>`;
-  return Component ? html`<${Component} ...${props} />` : html`<p class="quiet" aria-busy="true">…</p>`;
+  // The room that one leaves must not see the address of the next: it would ask for things that are not there.
+  return loaded.module === module ? html`<${loaded.Component} ...${props} />` : html`<p class="quiet" aria-busy="true">…</p>`;
 }
 
 function Shell() {
