@@ -94,10 +94,10 @@ def test_a_hidden_token_is_named_as_by_transformers_and_written_back(name, tmp_p
     space = "Ġ" if "roberta" in name.lower() else ""
     cut = FolderTextCodes(json.dumps(content)).tokenizer.pieces
     pieces = [*cut("the cat"), "", *cut(f"{space and ' '}milk")]
-    scores, ids = asked(network, content, pieces)
+    scores, _ = asked(network, content, pieces)
     model = MaskedLanguageModel.from_transformers(tmp_path / "theirs")
     codes = FolderTextCodes(json.dumps(content))
-    texts = [ids_ for ids_ in codes.order[1 : codes.size]]
+    texts = list(codes.order[1 : codes.size])
     expected = np.exp(scores - np.logaddexp.reduce(scores[[i for i in codes.order if i is not None]]))
     (filled,) = model.fill("the cat [MASK] milk", n=codes.size - 1)
     got = sorted(p for _, p in filled)
