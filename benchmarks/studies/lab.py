@@ -111,11 +111,16 @@ def position(page: Any) -> int:
     return int(found.inner_text()) if found.count() else 0
 
 
-def wait_for(page: Any, condition: Any) -> Any:
+def watched(page: Any, sessions: Any) -> int:
+    """The process whose fit the page shows."""
+    return sessions.get(page.evaluate("JSON.parse(sessionStorage.getItem('margin-session-a')).id")).pid
+
+
+def wait_for(page: Any, what: str, condition: Any) -> Any:
     end = time.monotonic() + WAIT
     while not (found := condition()):
         if time.monotonic() > end:
-            raise SystemExit("lab: nothing came.")
+            raise SystemExit(f"lab: {what} never came; the page shows: {page.inner_text('.stages')[:200]!r}")
         page.wait_for_timeout(20)
     return found
 
@@ -123,21 +128,22 @@ def wait_for(page: Any, condition: Any) -> Any:
 def drags(page: Any, sessions: Any, count: int) -> None:
     """From a moved point to the first record of the fit that follows it."""
     page.goto(page.url.partition("/play")[0] + "/play/mlp-classifier?data=spirals&speed=1")
-    wait_for(page, lambda: position(page) >= 2)
+    wait_for(page, "a second record", lambda: position(page) >= 2)
     page.evaluate(WATCH)
     box = page.locator("canvas.chart").bounding_box()
     x, y = box["x"] + 0.5 * box["width"], box["y"] + 0.12 * box["height"]
     page.mouse.click(x, y)  # a point of our own, where we know it
-    meter = Meter(next(iter(sessions._sessions.values())).pid)
+    wait_for(page, "the fit of the added point", lambda: position(page) == 1)
+    meter = Meter(watched(page, sessions))
     waits, costs = [], []
     for k in range(count):
-        wait_for(page, lambda: position(page) >= 2)
+        wait_for(page, "a second record", lambda: position(page) >= 2)
         page.mouse.move(x, y)
         page.mouse.down()
         meter.look()
         x += 3 if k % 2 else -3
         page.mouse.move(x, y)
-        wait_for(page, lambda: page.evaluate("window.shown"))
+        wait_for(page, "the first record after a drag", lambda: page.evaluate("window.shown"))
         costs.append(meter.look())
         waits.append(page.evaluate("window.shown - window.moved"))
         page.mouse.up()
@@ -149,11 +155,10 @@ def drags(page: Any, sessions: Any, count: int) -> None:
 def frames(page: Any, sessions: Any, seconds: float) -> None:
     """Frames of a fit that runs as fast as it goes, drawn by the browser."""
     page.goto(page.url.partition("/play")[0] + ENDLESS)
-    wait_for(page, lambda: position(page) >= 20)
+    wait_for(page, "a twentieth record", lambda: position(page) >= 20)
     page.evaluate("""() => { window.frames_ = 0; new MutationObserver(() => { window.frames_ += 1; })
       .observe(document.querySelector(".position b").firstChild, { characterData: true }); }""")
-    session = next(s for s in sessions._sessions.values() if s.playing)
-    meter, began, before = Meter(session.pid), time.monotonic(), position(page)
+    meter, began, before = Meter(watched(page, sessions)), time.monotonic(), position(page)
     time.sleep(seconds)
     drawn, cost = page.evaluate("window.frames_"), meter.look()
     took, records = time.monotonic() - began, position(page) - before

@@ -130,6 +130,21 @@ def test_bodies_are_bounded_whether_they_say_their_length_or_not(app, client, mo
     assert "1,000 bytes" in unsaid.json()["error"]
 
 
+def test_a_length_that_is_too_large_is_refused_before_anything_is_read(client):
+    for length in (str(guard.MOST_JSON + 1), "-1", "many"):
+        headers = {"content-type": "application/json", "content-length": length}
+        assert client.post("/api/sessions", content=b"{}", headers=headers).status_code == 413
+
+
+def test_a_table_may_be_larger_than_other_bodies_and_is_bounded_too(client, monkeypatch):
+    monkeypatch.setattr(guard, "MOST_JSON", 10)
+    monkeypatch.setattr(guard, "MOST_UPLOAD", 1000)
+    headers = {"content-type": "application/octet-stream"}
+    for rows, status in ((100, 200), (500, 413)):
+        table = b"a,b\n" + b"1,2\n" * rows
+        assert client.put("/api/tables?name=t.csv", content=table, headers=headers).status_code == status
+
+
 def test_a_body_that_stops_coming_is_given_up(app, client, monkeypatch):
     """The rest is never sent: without a bound the request, and what it holds, would wait for ever."""
 
@@ -164,9 +179,21 @@ def test_a_body_that_stops_coming_is_given_up(app, client, monkeypatch):
     assert sent[0]["status"] == 408
 
 
-def test_a_stream_that_is_read_for_long_is_not_a_slow_body(client, monkeypatch):
-    monkeypatch.setattr(guard, "SLOWEST", 1e-9)
-    assert client.get("/api/lab").status_code == 200
+def test_a_stream_that_is_read_for_long_is_not_a_slow_body(monkeypatch):
+    """Behind a whole body comes only that the browser has gone, and nobody knows when."""
+    messages = iter([{"type": "http.request", "body": b"{}"}, {"type": "http.disconnect"}])
+
+    async def receive():
+        await asyncio.sleep(0)  # not at once
+        return next(messages)
+
+    async def read():
+        bounded = guard._bounded(receive, 100)
+        await bounded()
+        monkeypatch.setattr(guard, "SLOWEST", 0.0)
+        return await bounded()
+
+    assert asyncio.run(read()) == {"type": "http.disconnect"}
 
 
 def test_every_answer_has_a_policy_without_anything_inline(client, stranger):
@@ -201,6 +228,17 @@ def test_a_failure_says_nothing_of_our_code(app, client):
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
     assert list(answer.json()) == ["error"]
+
+
+def test_nothing_but_requests_reaches_the_application():
+    reached = []
+
+    async def application(scope, receive, send):
+        reached.append(scope["type"])
+
+    for kind in ("websocket", "lifespan"):
+        asyncio.run(guard.Guard(application, token=TOKEN, port=PORT)({"type": kind}, None, None))
+    assert reached == ["lifespan"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from margin.neural.precision import widened
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
+from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
 from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
@@ -98,7 +98,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
 
     _rarity: np.ndarray | None = attribute(None, "How rare each token is, until the network has it.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
         """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts.
 
         ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out texts; with
@@ -271,12 +271,8 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
                         f"{type(self).__name__}: {name} must be {value!r}, as the pretrained vectors have it; "
                         f"got {getattr(self, name)!r}."
                     )
-        elif (self.pretrained is not None) != (self.architecture == "pretrained") and not self._goes_on():
-            raise ValueError(
-                f"{type(self).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
-                f"from_transformers sets them, and a model file leaves the network out; got {self.architecture!r} and "
-                f"{self.pretrained!r}."
-            )
+        else:
+            refuse_half_pretrained(self)
 
     def _describe(self, described: dict[str, Any]) -> None:
         if self.architecture != "pretrained":

@@ -80,7 +80,7 @@ def race(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:  # noqa: ARG001
     scaled = np.log1p(heights - heights.min())
     depth = 1 - scaled / scaled.max()
     lines = [{"xy": rounded(path), "color": k, "head": True} for k, path in enumerate(model.paths_.values())]
-    surface = {"heat": packed(np.round(255 * depth).astype(np.uint8))}
+    surface = {"heat": packed(np.round(255 * depth).astype(np.uint8)), "tone": "gray"}
     levels = {"values": packed(depth), "levels": rounded(np.arange(1, LEVELS) / LEVELS), "thin": True}
     above = {n: float(X.f(np.array(path[-1]))) - float(X.f(np.array(X.minima[0]))) for n, path in model.paths_.items()}
     left = [(name.replace("_", " "), max(height, 0.0)) for name, height in above.items()]

@@ -25,7 +25,7 @@ READINGS: Mapping[str, str] = {
     "states": "Color is the hidden state that the model sees behind each step, the line that state's mean.",
     # the landscape
     "race": "Every line is the path of one optimizer over the landscape, from the same start; "
-    "the stronger the color, the lower the ground.",
+    "the stronger the gray, the lower the ground.",
     # tables
     "branches": "Every question splits the days; a leaf says what most of its days said.",
     "biplot": "Rows and columns of a table of counts: what lies near occurs together more often than by chance.",

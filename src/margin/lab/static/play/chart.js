@@ -143,10 +143,10 @@ export const number = (v) => !Number.isFinite(v) ? "–" : (v !== 0 && (Math.abs
 function surface(pen, view, layer, [x0, x1, y0, y1]) {
   const field = unpack(layer.heat ?? layer.class), [rows, columns] = field.shape;
   const strength = layer.strength && unpack(layer.strength).values;
-  const image = new ImageData(columns, rows), { accent, paper } = colors();
+  const image = new ImageData(columns, rows), { accent, ink, paper } = colors(), gray = layer.tone === "gray";
   for (let i = 0; i < rows * columns; i++) {
-    const color = layer.heat ? accent : classColor(field.values[i]);
-    const part = layer.heat ? 0.85 * (field.values[i] / 255) ** 0.8 : 0.06 + 0.34 * strength[i] / 255;
+    const color = gray ? ink : layer.heat ? accent : classColor(field.values[i]);
+    const part = gray ? 0.4 * field.values[i] / 255 : layer.heat ? 0.85 * (field.values[i] / 255) ** 0.8 : 0.06 + 0.34 * strength[i] / 255;
     for (let c = 0; c < 3; c++) image.data[4 * i + c] = paper[c] + part * (color[c] - paper[c]);
     image.data[4 * i + 3] = 255;
   }

@@ -4,7 +4,8 @@ import { number } from "/static/play/chart.js";
 import { classColor, colors, css } from "/static/play/colors.js";
 import { useTheme } from "/static/play/theme.js";
 
-const QUIET = /^(iteration|run|node|machine|steps|depth|leaves|step_size)$|(^|_)(epoch|learning_rate)$/;
+/** Names of records that tell little of how a fit goes. */
+export const QUIET = /^(iteration|run|node|machine|steps|depth|leaves|rows|step_size)$|(^|_)(epoch|learning_rate)$/;
 
 export function Records({ records, beside, names = ["A", "B"] }) {
   const keys = [...new Set(records.flatMap(Object.keys))].filter((key) => key !== "iteration");

@@ -69,7 +69,7 @@ function Overview({ contents, query, navigate }) {
   return html`
     <h1>The notes, statement by statement</h1>
     <p>${contents.rows.toLocaleString("en")} statements of five sets of notes. Each has code that runs and a check that can fail; where the notes are wrong
-      (${contents.corrected} times) the correction comes with its counter-example. ${checked > 0 && `${checked} were run here.`}</p>
+      (${contents.corrected} times) the correction comes with its counter-example. ${checked > 0 && `${checked} ${checked === 1 ? "was" : "were"} run here.`}</p>
     <${Search} query=${query} navigate=${navigate} />
     <div class="row filters">
       ${Object.entries(filters).map(([name, values]) => html`<label key=${name}>${name === "area" ? "Area" : "Kind"}${" "}
