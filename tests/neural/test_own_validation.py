@@ -113,7 +113,10 @@ def test_a_fit_with_own_rows_goes_on_exactly():
 @pytest.mark.parametrize("kind", [*classifiers(), "graphs"])
 def test_weights_of_classes_are_weights_of_their_rows(kind):
     if kind == "graphs":
-        model, X = margin.GraphClassifier(**SETTINGS), [ring(4 + i % 9) if y == "a" else grid(2, 3 + i % 9) for i, y in enumerate(Y)]
+        model, X = (
+            margin.GraphClassifier(**SETTINGS),
+            [ring(4 + i % 9) if y == "a" else grid(2, 3 + i % 9) for i, y in enumerate(Y)],
+        )
     else:
         model, X, _ = classifiers()[kind]
     by_class = model.set_params(class_weight={"b": 3.0}, early_stopping=False).fit(X, Y)

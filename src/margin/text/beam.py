@@ -28,12 +28,20 @@ def length_worth(n: int, alpha: float) -> float:
 
 
 def beam_search(
-    next_scores: NextScores, n: int, *, begin: int, end: int, width: int, max_tokens: int, alpha: float = 0.6
+    next_scores: NextScores,
+    n: int,
+    *,
+    begin: int,
+    end: int,
+    width: int,
+    max_tokens: int,
+    alpha: float = 0.6,
+    unfinished: bool = False,
 ) -> list[tuple[list[int], float]]:
     """For ``n`` searches at once the best sequence up to ``end``, without it, and what it is worth.
 
     Rows ``i * width`` to ``(i + 1) * width`` of the scores belong to search i. Where nothing ends within ``max_tokens``
-    the best that has not ended counts.
+    the best that has not ended counts; with ``unfinished`` it counts too where others have ended.
     """
     sums = torch.full((n, width), -torch.inf, dtype=torch.float64)
     sums[:, 0] = 0.0  # all rows begin alike: one of them is enough
@@ -61,8 +69,9 @@ def beam_search(
         if all(worth >= float(h) for (_, worth), h in zip(best, hope)):
             break
     for i in range(n):
-        if best[i][1] == -torch.inf:
-            best[i] = written[i, 0].tolist(), float(sums[i, 0]) / length_worth(max_tokens, alpha)
+        worth = float(sums[i, 0]) / length_worth(written.shape[2], alpha)
+        if best[i][1] == -torch.inf or (unfinished and worth > best[i][1]):
+            best[i] = written[i, 0].tolist(), worth
     return best
 
 

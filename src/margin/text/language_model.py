@@ -26,7 +26,8 @@ from margin.neural.estimators.transformer_parameters import BlockParameters, Tra
 from margin.neural.generators import Seeds
 from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.training.tokens import TokenWindows
-from margin.text.continuing import Drawing, NextToken, continued, until
+from margin.text.chat import Chat
+from margin.text.continuing import Drawing, NextToken, NextTokens, continued, continued_rows, most_probable, until
 from margin.text.decoder_folder import read_decoder, write_decoder
 from margin.text.next_token import next_token, without_start
 from margin.text.scoring import token_log_probabilities
@@ -109,19 +110,43 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
 
     def generate(
         self,
-        prompt: str = "",
+        prompt: str | Sequence[str] = "",
         max_tokens: int = 200,
         *,
+        beams: int = 1,
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
         repetition_penalty: float = 1.0,
         stop: Sequence[str] = (),
         random_state: RandomLike = None,
-    ) -> str:
-        """What follows ``prompt``; the pieces of :meth:`stream` together."""
+    ) -> Any:
+        """What follows ``prompt``: the pieces of :meth:`stream` together, or a list of texts for a list of prompts.
+
+        Prompts of equally many tokens are read and continued together. With ``beams`` above 1 nothing is drawn: that
+        many texts are followed at a time, and the most probable one is given (:mod:`margin.text.beam`).
+        """
         drawing = Drawing(temperature, top_k, top_p, repetition_penalty)
-        return "".join(self._continue(prompt, max_tokens, drawing, stop, random_state))
+        owner = type(self).__name__
+        if not Integer(low=1).accepts(beams):
+            raise ValueError(f"{owner}: beams must be an integer at least 1; got {beams!r}.")
+        if beams > 1 and drawing not in (Drawing(), Drawing(0), Drawing(0.0)):
+            raise ValueError(f"{owner}: beams above 1 draw nothing; got {drawing}.")
+        if isinstance(prompt, str) and beams == 1:
+            return "".join(self._continue(prompt, max_tokens, drawing, stop, random_state))
+        prompts = [prompt] if isinstance(prompt, str) else texts_of(owner, prompt, "prompt")
+        ids = [self._prompt_ids(text, max_tokens) for text in prompts]
+        if beams > 1:
+            new = [most_probable(self._next_tokens(int(beams)), row, max_tokens) for row in ids]
+        else:
+            new = self._continue_rows(ids, max_tokens, drawing, random_state)
+        texts = ["".join(until(tokens, self._codes(), _stops(owner, stop))) for tokens in new]
+        return texts[0] if isinstance(prompt, str) else texts
+
+    def chat(self, opening: str = "", *, user: str = "User: ", reply: str = "Reply: ", end: str = "\n") -> Chat:
+        """A conversation of several turns, each of which the model reads with all before it (:class:`Chat`)."""
+        check_is_fitted(self)
+        return Chat(self, opening, user, reply, end)
 
     def stream(
         self,
@@ -221,18 +246,35 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
     def _continue(
         self, prompt: str, max_tokens: int, drawing: Drawing, stop: Sequence[str], random_state: RandomLike
     ) -> Iterator[str]:
-        owner, module, codes = type(self).__name__, self._ready_module(), self._codes()
+        stop, ids = _stops(type(self).__name__, stop), self._prompt_ids(prompt, max_tokens)
+        module: Any = self._ready_module()
+        new = continued(NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state)
+        return until(new, self._codes(), stop)
+
+    def _prompt_ids(self, prompt: Any, max_tokens: Any) -> list[int]:
+        owner, codes = type(self).__name__, self._codes()
         if not Integer(low=1).accepts(max_tokens):
             raise ValueError(f"{owner}: max_tokens must be an integer at least 1; got {max_tokens!r}.")
-        stop = [stop] if isinstance(stop, str) else list(stop)
-        if any(not isinstance(s, str) or not s for s in stop):
-            raise ValueError(f"{owner}: stop must be strings that are not empty; got {stop!r}.")
-        ids = [END]
-        if prompt:
-            ids += codes.encode(one_text(owner, "prompt", prompt), owner).tolist()
-        assert isinstance(module, DecoderTransformer)
-        new = continued(NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state)
-        return until(new, codes, stop)
+        return [END, *(codes.encode(one_text(owner, "prompt", prompt), owner).tolist() if prompt else [])]
+
+    def _next_tokens(self, n: int) -> NextTokens:
+        module: Any = self._ready_module()
+        return NextTokens(module, self.network_["config"]["context"], n)
+
+    def _continue_rows(
+        self, ids: list[list[int]], max_tokens: int, drawing: Drawing, random_state: RandomLike
+    ) -> list[list[int]]:
+        """What follows every prompt, those of equally many tokens together."""
+        rng = as_generator(random_state)
+        rngs = [np.random.default_rng(int(rng.integers(2**63))) for _ in ids]
+        new: list[list[int]] = [[] for _ in ids]
+        for length in sorted({len(row) for row in ids}):
+            group = [i for i, row in enumerate(ids) if len(row) == length]
+            rows, drawn = [ids[i] for i in group], [rngs[i] for i in group]
+            written = continued_rows(self._next_tokens(len(group)), rows, max_tokens, drawing, drawn)
+            for i, tokens in zip(group, written):
+                new[i] = tokens
+        return new
 
     def _learn(self, tokens: np.ndarray, held: np.ndarray, state: Mapping[str, Any] | None) -> Iterator[Record]:
         seed = self._seed(state)
@@ -255,6 +297,14 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
         owner, module, codes = type(self).__name__, self._ready_module(), self._codes()
         sequences = [np.array([END, *ids, END]) for ids in codes.encode_all(texts_of(owner, X), owner)]
         return token_log_probabilities(module, sequences, self.network_["config"]["context"])
+
+
+def _stops(owner: str, stop: Any) -> list[str]:
+    """Strings before which a text ends."""
+    strings = [stop] if isinstance(stop, str) else list(stop)
+    if any(not isinstance(s, str) or not s for s in strings):
+        raise ValueError(f"{owner}: stop must be strings that are not empty; got {strings!r}.")
+    return strings
 
 
 def _some_text(owner: str, texts: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from margin.store.container import write_atomically
 from margin.store.onnx import linear, networks, trees
 from margin.store.onnx.columns import Columns, prepared, table_inputs
 from margin.store.onnx.graph import CannotExport, ModelOutput, OnnxGraph
-from margin.store.onnx.torch_networks import TORCH_CLASSIFIERS, exported
+from margin.store.onnx.torch_networks import TORCH_NETWORKS, exported
 
 __all__ = ["MODELS", "export_onnx"]
 
@@ -51,8 +51,9 @@ def export_onnx(model: BaseEstimator, path: str | Path) -> Path:
     of each input says. Classifiers give ``label`` and ``probabilities`` (or
     ``scores`` where they have no probabilities), regressors ``prediction``. Networks on pictures take ``images``
     (n, channels, height, width) of the type of the fit, those on texts ``ids`` (n, longest) of
-    ``TextClassifier.token_ids``; they need the package ``onnxscript`` too. What ONNX cannot express is refused with a
-    sentence. Needs the package ``onnx``.
+    ``TextClassifier.token_ids``; a language model takes ``ids`` (n, new) and ``past``, the keys and values of tokens
+    before, and gives ``scores`` and ``present``. Networks need the package ``onnxscript`` too. What ONNX cannot express
+    is refused with a sentence. Needs the package ``onnx``.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def export_onnx(model: BaseEstimator, path: str | Path) -> Path:
     if not hasattr(model, "get_params"):
         raise CannotExport(f"export_onnx: model must be a fitted estimator; got {_name(model)}.")
     check_is_fitted(model)
-    if _name(model) in TORCH_CLASSIFIERS:
+    if _name(model) in TORCH_NETWORKS:
         return write_atomically(path, exported(model))
     graph = OnnxGraph()
     output = _convert(graph, model, _inputs(graph, model))
@@ -109,7 +110,7 @@ def _convert(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
         return _blend(graph, model, [_convert(graph, member, columns) for member in model.estimators_])
     if name not in MODELS:
         raise CannotExport(
-            f"export_onnx: {name} cannot be exported; these can: {', '.join((*MODELS, *TORCH_CLASSIFIERS))}."
+            f"export_onnx: {name} cannot be exported; these can: {', '.join((*MODELS, *TORCH_NETWORKS))}."
         )
     if isinstance(columns, Mapping):
         raise CannotExport(f"export_onnx: {name} was fitted to a table without preparation; fit it to an array.")

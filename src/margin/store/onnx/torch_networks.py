@@ -1,7 +1,9 @@
-"""Networks on images and texts: torch's own exporter writes the graph of scores, and the classes stand behind it.
+"""Networks of torch: its own exporter writes the graph, and the classes stand behind it.
 
 Images come as they were fitted, (n, channels, height, width) of bytes or float32; texts as ids (n, longest), 0 after
-the end of a text (``TextClassifier.token_ids``).
+the end of a text (``TextClassifier.token_ids``); tables as doubles (n, p). A language model takes new ``ids`` (n, t)
+and the keys and values of those before, ``past`` (blocks, 2, n, heads, read, width), and gives ``scores`` and
+``present``, the next ``past``.
 """
 
 from __future__ import annotations
@@ -21,67 +23,81 @@ from margin.store.onnx.graph import CannotExport
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["TORCH_CLASSIFIERS", "export_torch", "exported"]
+    from margin.store.onnx.exported_modules import ExportedNetwork, NetworkInput
 
-TORCH_CLASSIFIERS = ("CNNClassifier", "VisionTransformer", "TextClassifier")
+__all__ = ["TORCH_NETWORKS", "export_torch", "exported"]
+
+SCORES = ("CNNClassifier", "VisionTransformer", "TextClassifier")
+TORCH_NETWORKS = (*SCORES, "CNNRegressor", "LanguageModel", "Segmenter", "TabularNetClassifier", "TabularNetRegressor")
 OPSET = 18
 
 
 def exported(model: Any) -> bytes:
-    """The bytes of an ONNX file with the outputs ``label`` and ``probabilities``."""
+    """The bytes of an ONNX file with the outputs of the network; with classes ``label`` before ``probabilities``."""
     name = type(model).__name__
-    if getattr(model, "architecture", None) == "rnn":
-        raise CannotExport(
-            f"export_onnx: {name} with architecture 'rnn' cannot be exported: it reads packed sequences."
-        )
     try:
         import onnxscript  # noqa: F401
         import torch
     except ImportError:
         raise CannotExport("export_onnx: networks need the package onnxscript, which is not installed.") from None
+    from margin.store.onnx.exported_modules import described_network
 
-    module = torch.nn.Sequential(model.module_, torch.nn.Softmax(dim=1)).eval()
-    input_name, example, axes = _input(model)
-    shapes = {axis: torch.export.Dim(length, min=1) for axis, length in axes.items()}
+    network = described_network(model)
     with _quiet(), torch.no_grad():
         try:
             program = torch.onnx.export(
-                module, (torch.from_numpy(example),), dynamo=True, dynamic_shapes=(shapes,), opset_version=OPSET,
-                input_names=[input_name], output_names=["probabilities"], verbose=False,
+                network.module.eval(), _examples(network), dynamo=True, dynamic_shapes=_shapes(network),
+                opset_version=OPSET, input_names=[given.name for given in network.inputs],
+                output_names=network.outputs, verbose=False,
             )  # fmt: skip
         except torch.onnx.errors.OnnxExporterError as error:
             reason = " ".join(str(error.__cause__ or error).split())[:200]
             raise CannotExport(f"export_onnx: {name} has a layer that torch cannot export ({reason}).") from None
     assert program is not None
-    content: bytes = _label(program.model_proto, np.asarray(model.classes_), name).SerializeToString()
+    proto = program.model_proto
+    proto.doc_string = f"{name}, exported by margin"
+    if network.classes is not None:
+        _label(proto, np.asarray(network.classes), network.inputs[0])
+    content: bytes = proto.SerializeToString()
     return content
 
 
 def export_torch(model: Any, path: str | Path) -> Path:
     """Write the network of scores as a program of ``torch.export``, which takes any number of rows."""
     name = type(model).__name__
-    if name not in TORCH_CLASSIFIERS or getattr(model, "architecture", None) == "rnn":
-        raise CannotExport(f"export: {name} cannot be written for torch; these can: {', '.join(TORCH_CLASSIFIERS)}.")
+    if name not in TORCH_NETWORKS or getattr(model, "architecture", None) == "rnn":
+        raise CannotExport(f"export: {name} cannot be written for torch; these can: {', '.join(TORCH_NETWORKS)}.")
     import torch
 
-    _, example, axes = _input(model)
-    shapes = {axis: torch.export.Dim(length, min=1) for axis, length in axes.items()}
+    from margin.store.onnx.exported_modules import described_network
+
+    network = described_network(model)
+    scores = name in SCORES  # the network itself, before the softmax
+    module = model.module_ if scores else network.module.eval()
     with _quiet(), torch.no_grad():
-        program = torch.export.export(model.module_, (torch.from_numpy(example),), dynamic_shapes=(shapes,))
+        program = torch.export.export(module, _examples(network), dynamic_shapes=_shapes(network))
     made = io.BytesIO()
     torch.export.save(program, made)
     return write_atomically(path, made.getvalue())
 
 
-def _input(model: Any) -> tuple[str, np.ndarray, dict[int, str]]:
-    """Name of the input, an example of it, and which of its axes have any length."""
-    if hasattr(model, "image_shape_"):
-        return "images", np.zeros((2, *model.image_shape_), dtype=model.input_dtype_), {0: "n"}
-    return "ids", np.ones((2, 5), dtype=np.int64), {0: "n", 1: "length"}
+def _examples(network: ExportedNetwork) -> tuple[Any, ...]:
+    import torch
+
+    return tuple(torch.from_numpy(given.example) for given in network.inputs)
 
 
-def _label(proto: Any, classes: np.ndarray, name: str) -> Any:
-    """The graph with the class of the largest probability, the first of equals."""
+def _shapes(network: ExportedNetwork) -> tuple[dict[int, Any], ...]:
+    """The axes of any length; one name is one length in all inputs."""
+    import torch
+
+    least = {axis: given.least for given in reversed(network.inputs) for axis in given.axes.values()} | {"n": 1}
+    lengths = {axis: torch.export.Dim(axis, min=length) for axis, length in least.items()}
+    return tuple({place: lengths[axis] for place, axis in given.axes.items()} for given in network.inputs)
+
+
+def _label(proto: Any, classes: np.ndarray, given: NetworkInput) -> None:
+    """Add the class of the largest probability, the first of equals, to the graph."""
     from onnx import TensorProto, helper, numpy_helper
 
     if classes.dtype.kind not in "biuUO":
@@ -93,11 +109,10 @@ def _label(proto: Any, classes: np.ndarray, name: str) -> Any:
     graph.node.append(helper.make_node("ArgMax", ["probabilities"], ["place"], axis=1, keepdims=0))
     graph.node.append(helper.make_node("Gather", ["classes", "place"], ["label"]))
     kind = TensorProto.INT64 if numbers else TensorProto.STRING
-    outputs = [helper.make_tensor_value_info("label", kind, ["n"]), *graph.output]
+    shape = ["n", *(axis for place, axis in given.axes.items() if place > 1 and given.name == "images")]
+    outputs = [helper.make_tensor_value_info("label", kind, shape), *graph.output]
     del graph.output[:]
     graph.output.extend(outputs)
-    proto.doc_string = f"{name}, exported by margin"
-    return proto
 
 
 @contextmanager
