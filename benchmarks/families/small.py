@@ -184,7 +184,8 @@ def _density_of(size: str, data: Callable[[], Data]) -> Case:
             .score_samples(data["test_X"])
         )
 
-    return make_case("kernel density, fit and score", size, data, call, lambda _, found: found.mean(), "log-density", ())
+    task = "kernel density, fit and score"
+    return make_case(task, size, data, call, lambda _, found: found.mean(), "log-density", ())
 
 
 def _error(data: Data, model: Any) -> float:

@@ -139,8 +139,9 @@ def _boosting(data: Callable[[], Data]) -> Case:
         if library in ("margin", "sklearn"):
             model = make_model(library, "trees.HistGradientBoostingClassifier ensemble", {})
         else:
-            cls = getattr(importlib.import_module(library), {"lightgbm": "LGBMClassifier"}.get(library, "XGBClassifier"))
-            model = cls(n_estimators=100, random_state=0, n_jobs=1, **({"verbose": -1} if library == "lightgbm" else {}))
+            name, quiet = ("LGBMClassifier", {"verbose": -1}) if library == "lightgbm" else ("XGBClassifier", {})
+            cls = getattr(importlib.import_module(library), name)
+            model = cls(n_estimators=100, random_state=0, n_jobs=1, **quiet)
         model.fit(data["X"], data["y"])
         return model, model.predict_proba(data["test_X"])
 

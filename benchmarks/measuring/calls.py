@@ -38,7 +38,8 @@ def make_case(
     also: tuple[str, ...],
 ) -> Case:
     """``call(library, data)`` is timed for Margin, scikit-learn and the libraries of ``also``."""
-    peers = tuple(Peer(PEERS[library], library, partial(_call_quietly, call, library)) for library in ("sklearn", *also))
+    libraries = ("sklearn", *also)
+    peers = tuple(Peer(PEERS[library], library, partial(_call_quietly, call, library)) for library in libraries)
     ours = partial(_call_quietly, call, "margin")
     return Case(name, size, data, ours, peers, quality, quality_name, rounds=5, memory=False)
 

@@ -32,7 +32,7 @@ class CheckFailed(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment that was run: its verdict, its picture, the picture in small, and the moving one where there is one."""
+    """An experiment that was run: its verdict, its picture, that in small, and the moving one where there is one."""
 
     name: str
     outcome: Verdict
@@ -119,7 +119,8 @@ def _run(name: str, picture: Path, thumbnail: Path, motion: Path | None = None) 
     picture.parent.mkdir(parents=True, exist_ok=True)
     with picture_style():
         figure = draw_picture(module, data)
-        figure.savefig(picture, dpi=110)
+        # Panels of equal scale leave margins: what is empty all around is cut off.
+        figure.savefig(picture, dpi=110, bbox_inches="tight", pad_inches=0.15)
         if faults := text_faults(figure):
             picture.unlink()
             raise CheckFailed(f"The picture of {name} cannot be read: {'; '.join(faults)}.")

@@ -87,7 +87,7 @@ def index_page(shown: Mapping[str, Shown]) -> str:
 
 @cache
 def tags_of(name: str) -> dict[str, set[str]]:
-    """What an experiment can be chosen by: kinds of the statements that it shows, families of the models in it, motion."""
+    """What an experiment can be chosen by: kinds of its statements, families of its models, and whether it moves."""
     module = experiments.load(name)
     used = set(models_in(inspect.getsource(module)))  # type: ignore[arg-type]
     return {

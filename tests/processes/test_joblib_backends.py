@@ -4,6 +4,7 @@ Minutes: `make cluster-test`. Ray is no dependency; where it is not installed, i
 """
 
 import os
+import pickle
 import sys
 import warnings
 from pathlib import Path
@@ -11,13 +12,13 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
 
 from margin import catalog
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts"))
-from problems import build, ids, outputs, problem
+from problems import build, outputs, problem
 
 pytestmark = pytest.mark.skipif(
     "MARGIN_CLUSTER_TESTS" not in os.environ, reason="takes minutes; `make cluster-test` runs it"
@@ -50,8 +51,9 @@ def ray(tmp_path_factory):
     home.undo()
 
 
-def said(model, X, y=None):
+def said(pipeline, X, y=None):
     """A number that follows from everything a fitted model gives for some rows, for those without a score too."""
+    model = pipeline[-1]
     arrays = list(outputs(model, X).values()) or [v for v in vars(model).values() if isinstance(v, np.ndarray)]
     assert arrays, "a model that says nothing proves nothing"
     return float(sum(_number(array) for array in arrays))
@@ -64,23 +66,49 @@ def _number(array):
     return np.nan_to_num(array.astype(float), posinf=1.0, neginf=-1.0).sum()
 
 
-def fitted_and_asked(model, X, y):
-    return said((model.fit(X) if y is None else model.fit(X, y)), X)
+def groups():
+    """Models that learn from the same data, which one search can compare; a cluster starts processes for each."""
+    found = {}
+    for entry in catalog.ENTRIES:
+        if entry.name not in NO_FOLDS:
+            found.setdefault(pickle.dumps(problem(entry)), []).append(entry)
+    return list(found.values())
 
 
-def found(entry, backend):
-    X, y = problem(entry)
-    model = build(entry)
+def scores(entries, backend):
+    """The scores of a search of scikit-learn among the models of a group, by their names."""
+    X, y = problem(entries[0])
+    search = GridSearchCV(
+        Pipeline([("model", build(entries[0]))]), {"model": [build(entry) for entry in entries]},
+        cv=2, scoring=said, refit=False, error_score="raise",
+    )  # fmt: skip
     with warnings.catch_warnings(), joblib.parallel_config(backend, n_jobs=2):
         warnings.simplefilter("ignore")
-        if entry.name in NO_FOLDS:
-            return joblib.Parallel()(joblib.delayed(fitted_and_asked)(clone(model), X, y) for _ in range(2))
-        search = GridSearchCV(model, {}, cv=2, scoring=said, refit=False, error_score="raise").fit(X, y)
-        return [search.cv_results_[f"split{k}_test_score"][0] for k in range(2)]
+        found = search.fit(X, y).cv_results_
+    both = np.transpose([found[f"split{k}_test_score"] for k in range(2)])
+    return {entry.name: pair.tolist() for entry, pair in zip(entries, both)}
 
 
-@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def fitted_and_asked(entry):
+    X, y = problem(entry)
+    return said([build(entry).fit(X) if y is None else build(entry).fit(X, y)], X)
+
+
+@pytest.mark.parametrize("entries", groups(), ids=lambda entries: f"{entries[0].name} and {len(entries) - 1} more")
 @pytest.mark.parametrize("backend", ["dask", "ray"])
-def test_a_search_has_the_scores_of_one_process(backend, entry, request):
-    there = found(entry, request.getfixturevalue(backend))
-    np.testing.assert_allclose(there, found(entry, "sequential"), rtol=1e-9)
+def test_a_search_has_the_scores_of_one_process(backend, entries, request):
+    there, here = scores(entries, request.getfixturevalue(backend)), scores(entries, "sequential")
+    assert there.keys() == here.keys()
+    for name, expected in here.items():
+        np.testing.assert_allclose(there[name], expected, rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_models_whose_data_are_no_rows_are_fitted_elsewhere(backend, request):
+    entries = [catalog.entry(name) for name in NO_FOLDS]
+    found = []
+    for name in (request.getfixturevalue(backend), "sequential"):
+        with warnings.catch_warnings(), joblib.parallel_config(name, n_jobs=2):
+            warnings.simplefilter("ignore")
+            found.append(joblib.Parallel()(joblib.delayed(fitted_and_asked)(entry) for entry in entries))
+    np.testing.assert_allclose(*found, rtol=1e-9)

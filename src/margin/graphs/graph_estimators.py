@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
 from margin.graphs.stored import GRAPH_NETWORK
+from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
@@ -99,7 +100,13 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
 
     classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from graphs ``X`` and classes ``y``; a graph of weight w counts like w graphs."""
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         graphs = self._graphs(X, reset=True)
@@ -110,8 +117,11 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
         self._describe(len(classes), graphs, **self._reading())
         self.classes_ = classes
         seed = self._seed(state)
-        train, valid = self._split(len(graphs), seed, codes)
-        rows = TensorRows.of(precision(X, graphs, len(graphs)), np.arange(len(graphs)), codes.astype(np.int64))
+        numbers, codes, weight = weighted_rows(self, np.arange(len(graphs)), codes, sample_weight)
+        numbers, codes, weight = self._class_weighted(numbers, codes, classes, weight)
+        train, valid = self._split(len(numbers), seed, codes)
+        empty = precision(X, graphs, len(graphs))[numbers]
+        rows = TensorRows.of(empty, numbers, codes.astype(np.int64), weight=weight)
         objective = self._objective(graphs, self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 

@@ -31,6 +31,7 @@ from margin.core.threads import available, torch_threads
 from margin.neural.estimators.class_scores import log_probabilities, tell_of_nothing_learned
 from margin.neural.estimators.fine_tuning import FineTuning, PretrainedNetwork
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.generators import Seeds
 from margin.neural.losses.network_loss import ClassLoss
@@ -40,7 +41,7 @@ from margin.neural.precision import widened
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
+from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
 from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
@@ -97,12 +98,22 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
 
     _rarity: np.ndarray | None = attribute(None, "How rare each token is, until the network has it.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out texts; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
@@ -118,8 +129,9 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         going_on = self._goes_on()
         if going_on and not np.array_equal(classes, self.classes_):
             raise ValueError(f"{owner}: warm_start must go on with classes {self.classes_}; got {classes}.")
-        seed = self._seed(state)
-        train, valid = self._split(len(texts), seed, labels)
+        texts, labels, weight = self._class_weighted(texts, labels, classes, weight)
+        seed, given = self._seed(state), own_rows(self, validation_data)
+        train, valid = self._split(len(texts), seed, labels, given=given)
         codes: Any = self._codes() if going_on else self._learned_codes(texts[train])
         self.__dict__.pop("_term_codes", None)
         sequences = self._training_ids(texts, codes)
@@ -137,9 +149,20 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             seed=seed,
             state=state,
             score=accuracy,
+            held=None if given is None else self._own_rows(given, codes),
         )
         if self.loss == "cross_entropy":
             tell_of_nothing_learned(owner, self.loss_curve_, labels[train], weight[train])
+
+    def _own_rows(self, given: OwnRows, codes: TermCodes | FolderCodes) -> RaggedRows:
+        """Texts that judge every epoch."""
+        texts: Any = np.array(text_rows(type(self).__name__, given.X), dtype=object)
+        labels = known_classes(self, given.y, self.classes_)
+        check_consistent_length(texts, labels)
+        texts, labels, weight = weighted_rows(self, texts, labels, given.weight)
+        texts, labels, weight = self._class_weighted(texts, labels, self.classes_, weight)
+        tokens, starts = flat_sequences(self._encoded(texts, codes))
+        return RaggedRows.of([tokens], starts, labels, weight=weight)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
@@ -248,12 +271,8 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
                         f"{type(self).__name__}: {name} must be {value!r}, as the pretrained vectors have it; "
                         f"got {getattr(self, name)!r}."
                     )
-        elif (self.pretrained is not None) != (self.architecture == "pretrained") and not self._goes_on():
-            raise ValueError(
-                f"{type(self).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
-                f"from_transformers sets them, and a model file leaves the network out; got {self.architecture!r} and "
-                f"{self.pretrained!r}."
-            )
+        else:
+            refuse_half_pretrained(self)
 
     def _describe(self, described: dict[str, Any]) -> None:
         if self.architecture != "pretrained":

@@ -190,12 +190,7 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
         ``params`` are parameters of training, for a fit that goes on with ``warm_start``; those of the network are in
         the folder. Nothing in the files is executed, and what does not fit together is refused.
         """
-        layout = read_decoder(folder)
-        for name in params.keys() & layout.parameters.keys():
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
-        model = cls(**{**layout.parameters, **params})
-        model.codes_, model.network_, model.weights_ = layout.codes, layout.network, layout.weights
-        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        model: LanguageModel = read_decoder(folder).fitted(cls, params)
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:

@@ -23,7 +23,7 @@ from margin.optimize.rate_schedules import RateSchedule
 from margin.text.terms import UNKNOWN
 from margin.text.text_input import TextInput
 
-__all__ = ["TextNetworkEstimator", "hidden_at_random"]
+__all__ = ["TextNetworkEstimator", "hidden_at_random", "refuse_half_pretrained"]
 
 UPDATES_PER_EPOCH = 20  # at least so many for 'auto' batches, so that few texts train too
 SMALLEST_BATCH, LARGEST_BATCH = 4, 32
@@ -123,3 +123,13 @@ def hidden_at_random(
     if spared:
         hidden &= ~torch.isin(ids, torch.tensor(spared, device=ids.device))
     return ids.masked_fill(hidden, unknown)
+
+
+def refuse_half_pretrained(model: Any) -> None:
+    """Refuse a pretrained network without its architecture, and the architecture without a network to begin with."""
+    if (model.pretrained is not None) != (model.architecture == "pretrained") and not model._goes_on():
+        raise ValueError(
+            f"{type(model).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
+            f"from_transformers sets them, and a model file leaves the network out; got {model.architecture!r} and "
+            f"{model.pretrained!r}."
+        )

@@ -22,7 +22,7 @@ from margin.core.invariants import (
 )
 from margin.neural.stored import MOST_PIXELS, check_built
 from margin.neural.stored_transformers import CONFIG, check_config
-from margin.text.token_codes import TextCodes
+from margin.text.token_codes import FOLDER, TextCodes
 
 __all__ = [
     "CLASSIFIER",
@@ -58,7 +58,7 @@ def check_codes(codes: Mapping[str, str], size: int, name: str = "codes_") -> No
     if kind == "word":
         check_words(content, name)
     try:
-        read = TextCodes(kind, content)
+        read = TextCodes.of({"kind": kind, "content": content})
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise Violation(f"{name} cannot be read: {str(error)[:80]}") from None
     if read.size != size:
@@ -94,13 +94,14 @@ def decoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
 def encoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     if "network_" not in model:
         return
-    from margin.neural.attention.config import TransformerConfig
-    from margin.neural.nets.language_nets import BERT
+    from margin.text.masked_folder import masked_network
 
     network = model["network_"]
     check_config(network["config"], model["weights_"])
+    if ("parts" in network) != (model["codes_"]["kind"] == FOLDER):
+        raise Violation("network_ must have parts where codes_ are those of a folder, and only there")
     check_codes(model["codes_"], network["vocabulary"] - N_MARKS)
-    check_built(model["weights_"], lambda: BERT(network["vocabulary"], TransformerConfig(**network["config"])))
+    check_built(model["weights_"], lambda: masked_network(network))
 
 
 def translator_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
@@ -225,11 +226,15 @@ TEXT_NETWORK = FieldsOf(
         **NETWORK,
     }
 )
+ENCODER_KIND: Mapping[str, Stored] = {
+    "model_type": StringOf(("bert", "roberta", "distilbert")),
+    "n_segments": Count(high=MOST),
+}
+ENCODER_PARTS: Mapping[str, Stored] = {**ENCODER_KIND, "pooler": TrueOrFalse(), "next_sentence": TrueOrFalse()}
 PRETRAINED: Mapping[str, Stored] = {
     "architecture": StringOf(("pretrained",)),
-    "model_type": StringOf(("bert", "roberta", "distilbert")),
     **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outputs")},
-    "n_segments": Count(high=MOST),
+    **ENCODER_KIND,
     "per_token": TrueOrFalse(),
     "config": CONFIG,
 }
@@ -245,7 +250,10 @@ TAGGING_NETWORK = FieldsOf(
 CLASSIFIER = OneOf(TEXT_NETWORK, FieldsOf(PRETRAINED))
 TAGGER = OneOf(TAGGING_NETWORK, FieldsOf({**PRETRAINED, "chain": TrueOrFalse()}))
 DECODER = FieldsOf({"vocabulary": Count(low=2, high=MOST_PIXELS), "tied": TrueOrFalse(), "config": CONFIG})
-ENCODER = FieldsOf({"vocabulary": Count(low=2, high=MOST_PIXELS), "config": CONFIG})
+ENCODER = FieldsOf(
+    {"vocabulary": Count(low=2, high=MOST_PIXELS), "config": CONFIG, "parts": FieldsOf(ENCODER_PARTS)},
+    may_lack=("parts",),
+)
 TRANSLATOR = FieldsOf(
     {
         **{side: Count(low=2, high=MOST_PIXELS) for side in ("source", "target")},

@@ -25,7 +25,7 @@ from margin.neural.training import Rows
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.chain import TagChain, decode_chain
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
+from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
 from margin.text.sentences import vocabulary_of
 from margin.text.stored_networks import TAGGER, tagging_network_is_stored
 from margin.text.taggers import shape_of
@@ -143,12 +143,7 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if (self.pretrained is not None) != (self.architecture == "pretrained") and not self._goes_on():
-            raise ValueError(
-                f"{type(self).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
-                f"from_transformers sets them, and a model file leaves the network out; got {self.architecture!r} and "
-                f"{self.pretrained!r}."
-            )
+        refuse_half_pretrained(self)
 
     def _describe(self, described: dict[str, Any]) -> None:
         if self.architecture != "pretrained":

@@ -58,7 +58,8 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
     are a transformer's.
 
     ``X`` and ``y`` are sequences of strings, one pair after another. ``predict`` follows the ``beam_width`` best
-    beginnings of every text; ``score`` is BLEU.
+    beginnings of every text; ``score`` is BLEU. Sentences want tens of thousands of pairs: from a few thousand it
+    learns less than one gets by looking up the most similar sentence.
 
     Examples
     --------

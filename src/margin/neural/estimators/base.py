@@ -145,9 +145,13 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         """The one seed of this fit: a continued fit keeps the one it began with."""
         return seed_from(self.random_state) if state is None else int(state["seed"])
 
-    def _split(self, n_rows: int, seed: int, labels: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the rows that train and of those that validate (none without ``early_stopping``)."""
-        if not self.early_stopping:
+    def _split(
+        self, n_rows: int, seed: int, labels: np.ndarray | None = None, *, given: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the rows that train and of those that validate: none without ``early_stopping``, and none where
+        rows are ``given`` for it.
+        """
+        if not self.early_stopping or given is not None:
             return np.arange(n_rows), np.arange(0)
         return validation_split(n_rows, self.validation_fraction, Seeds.of(seed).split, labels)
 
@@ -171,10 +175,14 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         seed: int,
         state: Mapping[str, Any] | None,
         score: Score | None = None,
+        held: Rows | None = None,
     ) -> Iterator[Record]:
-        """Train a network on the rows numbered ``train_rows``, keeping the fitted attributes up to date."""
+        """Train a network on the rows numbered ``train_rows``, keeping the fitted attributes up to date.
+
+        Those numbered ``valid_rows``, or the rows ``held`` that a user gave, judge every epoch.
+        """
         seeds = Seeds.of(seed)
-        held = rows.take(torch.from_numpy(valid_rows)) if len(valid_rows) else None
+        held = rows.take(torch.from_numpy(valid_rows)) if held is None and len(valid_rows) else held
         everything = np.array_equal(train_rows, np.arange(len(rows)))
         rows = rows if everything else rows.take(torch.from_numpy(train_rows))
         module = self._begin_network(seeds, rows.dtype)
@@ -222,7 +230,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             step,
             Plan(self.max_iter, self.record_steps, self.record_seconds),
             evaluate=evaluate,
-            stopping=self._patience(evaluate is not None),
+            stopping=self._patience(evaluate is not None and bool(self.early_stopping)),
             stream=GlobalStream(Seeds.of(seed).noise, compute.device) if self._draws_globally else None,
             threads=threads,
             compute=compute,

@@ -79,15 +79,25 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
         c, h, w = self.network_["shape"]
         return c, h, w
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out images; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
 
     @abstractmethod
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     @abstractmethod
     def predict(self, X: Any) -> np.ndarray:

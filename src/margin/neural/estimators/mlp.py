@@ -120,15 +120,25 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
         """Number of outputs of the network."""
         return int(self.network_["sizes"][-1])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out rows; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
 
     @abstractmethod
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

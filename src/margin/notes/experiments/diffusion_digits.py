@@ -88,7 +88,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         ax.imshow(tiled(frames.transpose(1, 0, 2, 3)), cmap="gray_r")
         ax.set(title=title, xticks=[], yticks=[])
     curve.plot(data["errors"])
-    curve.set(ylim=(0, 1), xlabel="record of the training", title="Error of the predicted noise (1: says nothing)")
+    curve.set(ylim=(0, 1), xlabel="record of the training", title="Error of the predicted noise")
 
 
 def tiled(digits: np.ndarray) -> np.ndarray:

@@ -110,8 +110,8 @@ def _plain(name: str, value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _names(argument: str, given: str | Sequence[Any]) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+def _names(argument: str, given: str | Sequence[Any] | None) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(() if given is None else given)
     unnamed = next((name for name in names if hasattr(name, "get_params")), None)
     if unnamed is not None:
         cls = type(unnamed).__name__ if not isinstance(unnamed, type) else unnamed.__name__

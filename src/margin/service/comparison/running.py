@@ -17,7 +17,13 @@ from margin.service.changes import EXISTING, folder_for
 from margin.service.comparison.all_rows import fit_on_all_rows
 from margin.service.comparison.candidates import candidates_for, margin_of, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
-from margin.service.comparison.deciding import bounds_sentence, choose_metric, fewer_folds, replace_undefined_metric
+from margin.service.comparison.deciding import (
+    bounds_sentence,
+    choose_metric,
+    fewer_folds,
+    rarest_class,
+    replace_undefined_metric,
+)
 from margin.service.comparison.finishing import fit_winner, judge_winner
 from margin.service.comparison.folder import ComparisonFolder
 from margin.service.comparison.job import ComparisonJob, Oversight
@@ -91,6 +97,8 @@ def prepare(
     plan = _plan(opened, request, decides)
     if len(plan.folds) < request.folds:
         remarks.append(fewer_folds(opened, plan))
+    if rare := rarest_class(plan):
+        remarks.append(rare)
     decides = replace_undefined_metric(decides, request, opened, plan)
     given = _given(data, opened)
     identity, facts = _identity(opened, request)

@@ -62,7 +62,7 @@ def product() -> Reach:
     """The reach of the catalog's estimators, of the public functions and of the commands."""
     package = Package(read_sources(Path(margin.__file__).parent, without=("notes",)))
     estimators = {entry.name: package.reached(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
-    classes = [entry.path for entry in catalog.ENTRIES] + [p for p in catalog.PARTS.values() if p.startswith("margin.")]
+    classes = [path for path in catalog.registry().values() if path.startswith("margin.")]
     offered = [f"{module}.{name}" for name, module in catalog.FUNCTIONS.items()]
     run = [*_roots(package, [*classes, *offered]), *COMMANDS]
     public = [f"{module}.{name}" for module, names in catalog.PUBLIC_FUNCTIONS.items() for name in names]
