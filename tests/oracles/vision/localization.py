@@ -68,7 +68,10 @@ def regions_and_their_boxes(seed: int) -> Verdict:
 
 
 def likeness_of_merges(image: np.ndarray, found: Any, pixels: list[set[tuple[int, int]]]) -> tuple[Any, Any]:
-    """How alike the regions of each merge are, and the most alike neighbors then. A region's histogram is the mean over its pixels."""
+    """How alike the regions of each merge are, and the most alike neighbors then.
+
+    A region's histogram is the mean over its pixels of those of the first segments.
+    """
     n, joined, best = int(found.segments.max()) + 1, [], []
     alive, first_ones = set(range(n)), _histograms(image[..., None], found.segments)
 
