@@ -11,7 +11,7 @@ import margin  # noqa: E402
 project = "Margin"
 author = "The Margin developers"
 version = release = margin.__version__
-extensions = ["myst_parser", "docs.generators.mathml"]
+extensions = ["myst_parser", "docs.generators.mathml", "docs.generators.motion"]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "generators", "gallery/images", "**/README.md"]
 myst_enable_extensions = ["dollarmath", "deflist"]
@@ -34,6 +34,8 @@ html_title = "Margin"
 # The lab's font for equations: in it delimiters and roots stretch.
 html_static_path = ["_static", "../src/margin/lab/static/vendor/stix-two-math.woff2"]
 html_css_files = ["site.css"]
+html_js_files = [("gallery.js", {"defer": "defer"})]
+html_search_scorer = str(Path(__file__).parent / "_static" / "search_order.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

@@ -9,5 +9,6 @@
 ``reference``    a page per model, pages of functions and of parts
 ``measured``     charts of the stored benchmark results, losses first
 ``mathml``       equations as MathML while Sphinx builds: no script, no font, no network
+``motion``       a directive for pictures that move, and stand still where motion is not wanted
 ===============  ====================================================================================
 """

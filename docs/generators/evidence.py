@@ -32,12 +32,13 @@ class CheckFailed(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment that was run: its verdict, its picture, and the picture in small."""
+    """An experiment that was run: its verdict, its picture, that in small, and the moving one where there is one."""
 
     name: str
     outcome: Verdict
     picture: Path
     thumbnail: Path
+    motion: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,18 @@ class Evidence:
 
     def _experiment(self, name: str) -> Shown:
         record, picture = self.folder / f"{name}.json", self.folder / f"{name}.png"
-        thumbnail = self.folder / f"{name}-thumbnail.png"
+        thumbnail, motion = self.folder / f"{name}-thumbnail.png", self.folder / f"{name}.webp"
+        files = [picture, thumbnail, *([motion] if hasattr(experiments.load(name), "animate") else [])]
         key = fingerprint([f"margin.notes.experiments.{name.replace('-', '_')}", "margin.notes.pictures"])
-        kept = self._kept(record, key) if picture.exists() and thumbnail.exists() else None
+        kept = self._kept(record, key) if all(file.exists() for file in files) else None
         if kept is None:
             self.say(f"running {name}")
-            outcome = _run(name, picture, thumbnail)
+            outcome = _run(name, *files)
             if not outcome.ok:
                 raise CheckFailed(f"Experiment {name} does not hold: {outcome}.")
             kept = self._keep(record, {"key": key, "outcome": asdict(outcome)})
         fields = kept["outcome"]
-        return Shown(name, Verdict(**{**fields, "slips": tuple(fields["slips"])}), picture, thumbnail)
+        return Shown(name, Verdict(**{**fields, "slips": tuple(fields["slips"])}), *files)
 
     def _area(self, area: str, shown: dict[str, Shown]) -> list[Checked]:
         record, key = self.folder / f"area-{area}.json", _area_key(area, shown)
@@ -105,19 +107,20 @@ class Evidence:
         return json.loads(text)
 
 
-def _run(name: str, picture: Path, thumbnail: Path) -> Verdict:
+def _run(name: str, picture: Path, thumbnail: Path, motion: Path | None = None) -> Verdict:
     import matplotlib
 
     matplotlib.use("Agg")
     from docs.generators.picture_texts import text_faults
     from PIL import Image
 
-    module = experiments.load(name)
+    module: Any = experiments.load(name)  # some have `animate` besides
     data = module.run(SEED, fast=True)
     picture.parent.mkdir(parents=True, exist_ok=True)
     with picture_style():
         figure = draw_picture(module, data)
-        figure.savefig(picture, dpi=110)
+        # Panels of equal scale leave margins: what is empty all around is cut off.
+        figure.savefig(picture, dpi=110, bbox_inches="tight", pad_inches=0.15)
         if faults := text_faults(figure):
             picture.unlink()
             raise CheckFailed(f"The picture of {name} cannot be read: {'; '.join(faults)}.")
@@ -125,6 +128,9 @@ def _run(name: str, picture: Path, thumbnail: Path) -> Verdict:
         small = large.convert("RGB")
         small.thumbnail(THUMBNAIL)
         small.save(thumbnail)
+    if motion is not None:
+        with picture_style():
+            module.animate(data).save(motion, writer="pillow")
     return module.check(data)
 
 

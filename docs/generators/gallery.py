@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from docs.generators.evidence import Shown
@@ -17,17 +19,19 @@ from margin.notes import atlas, experiments
 from margin.service.evidence import Checked
 from margin.service.finding_words import finding_words
 
-__all__ = ["experiment_page", "grouped", "models_in", "thumbnails", "write_gallery"]
+__all__ = ["experiment_page", "filters", "grouped", "models_in", "tags_of", "thumbnails", "write_gallery"]
 
 BEYOND = "Beyond the notes"  # experiments that no row cites
+MOVING = "Step by step; where the system asks for reduced motion this stands still."
 
 
 def write_gallery(folder: Path, shown: Mapping[str, Shown]) -> int:
     """Write all pages and copy the pictures; the number of experiments that have a page."""
     for item in shown.values():
         write(folder / f"{item.name}.rst", experiment_page(item))
-        for picture in (item.picture, item.thumbnail):
-            _copy(picture, folder / "images" / picture.name)
+        for picture in (item.picture, item.thumbnail, item.motion):
+            if picture is not None:
+                _copy(picture, folder / "images" / picture.name)
     write(folder / "index.rst", index_page(shown))
     return len(shown)
 
@@ -39,6 +43,8 @@ def experiment_page(item: Shown) -> str:
     rows = [row for row in atlas.rows().values() if row.experiment == item.name]
     text = heading(title.rstrip(".")) + safe_docstring(rest.strip()) + "\n\n"
     text += f".. image:: images/{item.picture.name}\n   :alt: {escape(title)}\n   :class: picture\n\n"
+    if item.motion is not None:
+        text += f".. motion:: {item.name}\n   :alt: {escape(title)}, step by step\n\n   {MOVING}\n\n"
     text += f"{verdict_badge(item.outcome.word)} What was measured:\n\n"
     findings = Checked(
         item.name, "", "", item.outcome.word, item.outcome.measured, item.outcome.expected, 0.0
@@ -73,9 +79,37 @@ def index_page(shown: Mapping[str, Shown]) -> str:
         f"{len(shown)} phenomena, each in a file of its own with ``run``, ``check`` and ``draw``. Every picture here "
         "was computed and checked when the site was built.\n\n"
     )
+    text += filters(shown)
     for title, names in grouped(shown).items():
         text += heading(title, "-") + thumbnails(names, ".")
     return text + toctree(shown)
+
+
+@cache
+def tags_of(name: str) -> dict[str, set[str]]:
+    """What an experiment can be chosen by: kinds of its statements, families of its models, and whether it moves."""
+    module = experiments.load(name)
+    used = set(models_in(inspect.getsource(module)))  # type: ignore[arg-type]
+    return {
+        "kind": {row.kind for row in atlas.rows().values() if row.experiment == name},
+        "models": {entry.family for entry in catalog.ENTRIES if entry.class_name in used},
+        "shown": {"in-motion"} if hasattr(module, "animate") else set(),
+    }
+
+
+def filters(names: Iterable[str]) -> str:
+    """Buttons by tag with their counts, which ``gallery.js`` brings to life; without it they stay hidden."""
+    every = [tags_of(name) for name in names]
+    lines = ""
+    for group in ("kind", "models", "shown"):
+        counts = Counter(tag for tags in every for tag in tags[group])
+        buttons = "".join(
+            f'<button type="button" data-tag="{group}-{tag}" aria-pressed="false">{tag.replace("-", " ")} '
+            f"<small>{count}</small></button>"
+            for tag, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        )
+        lines += f"   <p><span>{group}</span> {buttons}</p>\n"
+    return f'.. raw:: html\n\n   <div class="filters" hidden>\n{lines}   <p class="count" role="status"></p></div>\n\n'
 
 
 def grouped(names: Iterable[str]) -> dict[str, list[str]]:
@@ -95,7 +129,8 @@ def thumbnails(names: Iterable[str], place: str) -> str:
     for name in names:
         title = escape(experiments.title(experiments.load(name)).rstrip("."))
         card = f".. image:: {place}/images/{name}-thumbnail.png\n   :alt:\n\n:doc:`{title} </gallery/{name}>`"
-        cards += f".. container:: tile\n\n{indent(card)}\n\n"
+        tags = " ".join(f"{group}-{tag}" for group, found in tags_of(name).items() for tag in sorted(found))
+        cards += f".. container:: tile {tags}\n\n{indent(card)}\n\n"
     return f".. container:: cards\n\n{indent(cards)}\n"
 
 

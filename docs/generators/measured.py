@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docs.generators.growth import growth_charts
 from docs.generators.rst import heading, toctree, write
 
 __all__ = ["Case", "cases_of", "write_measured"]
@@ -55,7 +56,8 @@ def write_measured(folder: Path, results: Path) -> int:
         if not path.stem.endswith("-avx2"):  # the same cases on an older processor: in the long tables
             families[path.stem] = json.loads(path.read_text(encoding="utf-8"))
     cases = {name: cases_of(result) for name, result in families.items()}
-    write(folder / "index.rst", page(families, cases, sorted((results / "full_scale").glob("*.json"))))
+    whole = results / "full_scale"
+    write(folder / "index.rst", page(families, cases, growth_charts(whole), sorted(whole.glob("*.json"))))
     return sum(map(len, cases.values()))
 
 
@@ -79,15 +81,17 @@ def _qualities(case: dict[str, Any], ours: dict[str, Any], best: dict[str, Any])
     return f"{case['quality_name']}: {ours['quality']:.4g}, {best['who']} {best['quality']:.4g}"
 
 
-def page(families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], full_scale: Iterable[Path]) -> str:
+def page(
+    families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], growth: str, full_scale: Iterable[Path]
+) -> str:
     every = [case for family in cases.values() for case in family]
     slower = sorted((case for case in every if case.ratio < 1), key=lambda case: case.ratio)
     text = heading("Measured")
     text += (
         "Ours and its peers alternate in one process with the same number of threads; the least of several rounds "
         "counts. A bar to the right says how many times faster than the *fastest* peer of that task we are, a bar to "
-        "the left how many times slower, on a logarithmic scale that ends at 100. The quality of both shows when the "
-        "pointer rests on a row, and in the :doc:`long tables </benchmarks>` with every peer, version and condition. "
+        "the left how many times slower, on a logarithmic scale that ends at 100. Below a task stands the quality of "
+        "both; the :doc:`long tables </benchmarks>` have every peer, version and condition. "
         "``make bench FAMILY=trees`` measures anew.\n\n"
     )
     text += f"{len(every)} cases, {len(slower)} of them slower than the fastest peer.\n\n"
@@ -97,6 +101,8 @@ def page(families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], full
         text += heading(FAMILIES.get(name, name), "-")
         text += f"{state['threads']} thread(s), {state['processor']}. Median ratio {_median(cases[name]):.1f}.\n\n"
         text += chart(cases[name])
+    if growth:
+        text += heading("Tables larger than memory", "-") + growth
     text += heading("Full-scale runs", "-")
     text += "Whole trainings on public data, with what was expected and what came out: :doc:`/benchmarks`.\n\n"
     text += "".join(f"* {_title(path)}\n" for path in full_scale) + "\n"
@@ -111,9 +117,10 @@ def chart(cases: Iterable[Case]) -> str:
 def _row(case: Case) -> str:
     length = 50 * min(abs(math.log(case.ratio)) / math.log(WIDEST), 1.0)
     kind = "win" if case.ratio >= 1 else "loss"
-    cells = (html.escape(text) for text in (case.quality, case.task, case.size, case.peer))
+    task, quality, size, peer = (html.escape(text) for text in (case.task, case.quality, case.size, case.peer))
+    beside = f"<small>{quality}</small>" if quality else ""
     return (
-        '<tr title="{}"><td>{}</td><td class="size">{}</td><td>{}</td>'.format(*cells)
+        f'<tr><td>{task}{beside}</td><td class="size">{size}</td><td>{peer}</td>'
         + f'<td class="bar"><span class="track {kind}"><span style="width:{length:.1f}%"></span></span></td>'
         + f'<td class="number">{case.ratio:.2f}×</td></tr>'
     )

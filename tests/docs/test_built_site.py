@@ -39,17 +39,50 @@ def test_every_model_row_and_experiment_has_its_place():
 
 
 @built
-@pytest.mark.parametrize("query, found", [("ridge", "Ridge"), ("adam", "Adam"), ("elbo", "Generative models")])
-def test_search_finds_it_first(query, found, browser, address):
+@pytest.mark.parametrize(
+    "query, found",
+    [
+        *(("ridge", "Ridge"), ("adam", "Adam"), ("elbo", "Generative models"), ("k-means", "KMeans")),
+        ("random forest", "RandomForestClassifier"),
+    ],
+)
+@pytest.mark.parametrize("place", ["disk", "server"])
+def test_search_finds_it_first(query, found, place, browser, address):
     page = browser.new_page()
     foreign = []
-    page.on("request", lambda request: foreign.append(request.url) if not request.url.startswith(address) else None)
-    page.goto(f"{address}/search.html?q={query}")
+    start = SITE.as_uri() if place == "disk" else address
+    page.on("request", lambda request: foreign.append(request.url) if not request.url.startswith(start) else None)
+    page.goto(f"{start}/search.html?q={query}")
     first = page.locator("#search-results ul.search li a").first
     first.wait_for(timeout=60_000)
     assert first.inner_text().removeprefix("margin.") == found
     assert not foreign
     page.close()
+
+
+@built
+def test_the_gallery_shows_what_a_tag_chooses(browser):
+    page = browser.new_page()
+    page.goto(f"{SITE.as_uri()}/gallery/index.html")
+    button = page.locator(".filters button[data-tag=shown-in-motion]")
+    button.click()
+    moving = [name for name in experiments.names() if hasattr(experiments.load(name), "animate")]
+    assert page.locator(".cards > .tile:visible").count() == len(moving)
+    assert page.locator(".filters .count").inner_text() == f"{len(moving)} of {len(experiments.names())}"
+    button.click()
+    assert page.locator(".cards > .tile:visible").count() == len(experiments.names())
+    page.close()
+
+
+@built
+@pytest.mark.parametrize("motion, seen, hidden", [("no-preference", "webp", "png"), ("reduce", "png", "webp")])
+def test_nothing_moves_where_that_is_not_wanted(motion, seen, hidden, browser):
+    context = browser.new_context(reduced_motion=motion)
+    page = context.new_page()
+    page.goto(f"{SITE.as_uri()}/gallery/lloyd-iterations.html")
+    assert page.locator(f"figure.motion img[src$='.{seen}']").is_visible()
+    assert not page.locator(f"figure.motion img[src$='.{hidden}']").is_visible()
+    context.close()
 
 
 @pytest.fixture(scope="module")
@@ -83,18 +116,29 @@ def test_two_pages_build_without_a_warning_and_with_mathml(tmp_path):
     pytest.importorskip("myst_parser")
     pytest.importorskip("pydata_sphinx_theme")
     from docs.generators.reference import part_page
+    from PIL import Image
     from sphinx.application import Sphinx
 
     source = tmp_path / "source"
     source.mkdir()
     shutil.copy(DOCS / "conf.py", source)
     shutil.copytree(DOCS / "_static", source / "_static")
-    (source / "index.md").write_text("# Margin\n\n$\\min_x |x|$\n\n```{toctree}\nHuber\n```\n")
+    moving = "```{motion} steps\n:alt: Some steps\n\nAll of them.\n```\n"
+    (source / "index.md").write_text(f"# Margin\n\n$\\min_x |x|$\n\n{moving}\n```{{toctree}}\nHuber\n```\n")
+    images = source / "gallery" / "images"
+    images.mkdir(parents=True)
+    for name in ("steps.webp", "steps.png"):
+        Image.new("RGB", (4, 4)).save(images / name)
     (source / "Huber.rst").write_text(part_page("margin.neural.losses.Huber"))
     folders = [str(folder) for folder in (source, source, tmp_path / "html", tmp_path / "doctrees")]
     own = {"html_sidebars": {}, "html_static_path": ["_static"]}
     app = Sphinx(*folders, "html", confoverrides=own, status=None, warning=None, warningiserror=True)
     app.build()
     assert app.statuscode == 0
-    assert "<math" in (tmp_path / "html" / "index.html").read_text()
+    index = (tmp_path / "html" / "index.html").read_text()
+    assert "<math" in index
+    for name, kind in (("steps.webp", "moving"), ("steps.png", "still")):
+        (tag,) = re.findall(rf"<img [^>]*{name}[^>]*>", index)
+        assert f'class="{kind}"' in tag
+        assert 'alt="Some steps"' in tag
     assert "delta" in (tmp_path / "html" / "Huber.html").read_text()

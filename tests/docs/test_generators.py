@@ -3,11 +3,13 @@
 import inspect
 import json
 import re
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from docs.generators import evidence as evidence_module
-from docs.generators import gallery, measured, notes, reference, rst
+from docs.generators import gallery, growth, measured, notes, reference, rst
 from docs.generators.evidence import CheckFailed, Evidence, Shown
 from docs.generators.sources import fingerprint, reachable_files
 from docs.generators.words import AREAS, lab_link
@@ -73,7 +75,7 @@ class TestEvidence:
             for path in (picture, thumbnail):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(b"picture")
-            return Verdict(name != "bad", 1.0, 1.0, slips=("one",))
+            return Verdict(name != "minus-log", 1.0, 1.0, slips=("one",))
 
         monkeypatch.setattr(evidence_module, "_run", run)
         monkeypatch.setattr(evidence_module, "fingerprint", lambda modules: self.key)
@@ -83,20 +85,20 @@ class TestEvidence:
 
     def test_an_experiment_runs_again_only_when_its_sources_changed(self, tmp_path, calls):
         found = Evidence(tmp_path, say=lambda line: None)
-        first = found.experiments(["jensen"])["jensen"]
-        assert found.experiments(["jensen"])["jensen"] == first
-        assert calls == ["jensen"]
+        first = found.experiments(["jensen-inequality"])["jensen-inequality"]
+        assert found.experiments(["jensen-inequality"])["jensen-inequality"] == first
+        assert calls == ["jensen-inequality"]
         self.key = "b"
-        found.experiments(["jensen"])
-        assert calls == ["jensen", "jensen"]
-        Evidence(tmp_path, say=lambda line: None, stale=True).experiments(["jensen"])
+        found.experiments(["jensen-inequality"])
+        assert calls == ["jensen-inequality", "jensen-inequality"]
+        Evidence(tmp_path, say=lambda line: None, stale=True).experiments(["jensen-inequality"])
         assert len(calls) == 2
 
     def test_a_check_that_fails_stops_the_build_and_is_not_kept(self, tmp_path, calls):
         for _ in range(2):
-            with pytest.raises(CheckFailed, match="bad does not hold"):
-                Evidence(tmp_path, say=lambda line: None).experiments(["bad"])
-        assert calls == ["bad", "bad"]
+            with pytest.raises(CheckFailed, match="minus-log does not hold"):
+                Evidence(tmp_path, say=lambda line: None).experiments(["minus-log"])
+        assert calls == ["minus-log", "minus-log"]
 
     @pytest.mark.parametrize("word", ["holds", "fails"])
     def test_an_area_is_verified_once_and_a_row_that_fails_stops_the_build(self, tmp_path, monkeypatch, calls, word):
@@ -163,6 +165,14 @@ class TestGallery:
         groups = gallery.grouped(experiments.names())
         assert sorted(name for names in groups.values() for name in names) == experiments.names()
 
+    def test_every_tile_has_the_tags_that_the_buttons_count(self):
+        names = ["lloyd-iterations", "regularization-paths", "em-gaussian-mixture"]
+        tiles = re.findall(r"container:: tile(.*)", gallery.thumbnails(names, "."))
+        buttons = dict(re.findall(r'data-tag="([\w-]+)".*?<small>(\d+)<', gallery.filters(names)))
+        assert {tag: int(count) for tag, count in buttons.items()} == Counter(" ".join(tiles).split())
+        assert buttons["shown-in-motion"] == "2"
+        assert buttons["models-cluster"] == "1"
+
     def test_a_page_has_text_picture_verdict_rows_and_code(self):
         page = gallery.experiment_page(shown("regularization-paths"))
         assert page.startswith("Paths of coefficients")
@@ -207,16 +217,37 @@ class TestMeasured:
             {"case": "alone", "size": "1", "quality_name": "q", "ways": [way("margin", 1.0)]},
         ]  # fmt: skip
         found = measured.cases_of({"conditions": {"threads": 1}, "cases": cases})
+        assert "<small>q: 0.5, a 0.5</small>" in measured.chart(found), "quality stands beside speed"
         assert [(case.task, case.peer, case.ratio) for case in found] == [("lost", "a", 0.5), ("won", "b", 2.0)]
 
     def test_every_stored_loss_is_on_the_page(self, tmp_path):
         count = measured.write_measured(tmp_path, RESULTS)
         page = (tmp_path / "index.rst").read_text()
-        assert page.count("<tr ") >= count > 100
+        assert page.count("<tr>") >= count > 100
         stored = [path for path in RESULTS.glob("*.json") if not path.stem.endswith("-avx2")]
         losses = [case for path in stored for case in measured.cases_of(json.loads(path.read_text())) if case.ratio < 1]
         assert f"{len(losses)} of them slower" in page
         assert page.count('class="track loss"') == 2 * len(losses)  # among the losses, and in their family
+
+    def test_growth_is_drawn_where_it_was_measured(self, tmp_path):
+        rows = [
+            {"task": task, "way": way, "millions": m, "columns": 20, "megabytes": m * 10.0 ** (way == "memory")}
+            for task in ("a < b", "c")
+            for way in ("stream", "memory")
+            for m in (1, 4)
+        ]
+        assert growth.growth_charts(tmp_path) == ""
+        (tmp_path / "scale.json").write_text(json.dumps({"raw": rows}))
+        page = growth.growth_charts(tmp_path)
+        picture = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + 6])
+        assert len(picture.findall("g")) == 2
+        assert len(picture.findall("g/polyline")) == 4
+        assert "a < b" in [text.text for text in picture.iter("text")]
+        heights = {
+            tuple(float(point.split(",")[1]) for point in line.attrib["points"].split())
+            for line in picture.findall("g/polyline")
+        }
+        assert all(first > last for first, last in heights)  # more rows, more megabytes, higher up
 
 
 REGEX = ("public_functions.py", "experiment_pages.py")  # which look for equations by a pattern

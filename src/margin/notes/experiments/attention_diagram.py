@@ -87,7 +87,7 @@ def _size(data: dict[str, Any], name: str) -> str:
 def _draw_matrices(axis: Axes, matrices: dict[str, np.ndarray]) -> None:
     """What the first head holds, stage above stage as in the tower."""
     blank(axis, width=(0, 1), height=(-0.5, 7.9))
-    axis.set_title("its first head: queries down, keys across")
+    axis.set_title("Its first head: queries down, keys across")
     for level, name in enumerate(TOWER, 1):
         if name not in matrices:
             continue
@@ -97,5 +97,5 @@ def _draw_matrices(axis: Axes, matrices: dict[str, np.ndarray]) -> None:
         panel = axis.inset_axes((0.0, level - 0.43, 0.5, 0.86), transform=axis.transData)
         panel.imshow(np.where(np.isfinite(values), values, np.nan), cmap="RdBu_r", vmin=-bound, vmax=bound)
         panel.set(xticks=[], yticks=[])
-        said = f"{finite.min():.2f}\nto {finite.max():.2f}"
-        axis.text(0.5, level, said, fontsize=8, color=MUTED, va="center")
+        said = f"{finite.min():.2f} to {finite.max():.2f}"
+        axis.text(0.5, level, f"{TOWER[name]}\n{said}", fontsize=8, color=MUTED, va="center")

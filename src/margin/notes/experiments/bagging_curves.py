@@ -71,4 +71,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         title = f"{name}: mean squared error {kind['single_error']:.3f} alone, {kind['bagged_error']:.3f} bagged"
         axis.set(title=title, xlabel="x", ylabel="y")
     axis.legend(loc="upper right")
-    figure.tight_layout()

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, every, near
+from margin.notes.motion import film
 from margin.trees import GradientBoostingRegressor
 
 if TYPE_CHECKING:
+    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 ROWS, NOISE, ROUNDS = 120, 0.3, 80
@@ -76,3 +78,17 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         right.loglog(rounds, data[name], color=color, label=label)
     right.set(xlabel="rounds", ylabel="mean over x", title="Bias falls, variance rises more slowly")
     right.legend()
+
+
+def animate(data: dict[str, Any]) -> Animation:
+    """The mean fit after each round."""
+    rounds = [*range(1, 13), *range(14, 31, 2), *range(35, len(data["mean"]) + 1, 5)]
+
+    def frame(figure: Figure, count: int) -> None:
+        axis = figure.subplots()
+        axis.plot(data["grid"], data["target"], color="black", label="truth")
+        axis.plot(data["grid"], data["mean"][count - 1], color="C0", linewidth=2.5, label="mean fit of boosted stumps")
+        axis.set(xlabel="x", ylabel="prediction", ylim=(-1.4, 1.6), title=f"after {count} round{'s' * (count > 1)}")
+        axis.legend(loc="upper right")
+
+    return film(frame, rounds, size=(6, 4), interval=250)

@@ -7,6 +7,7 @@ exclusive-or either; two covariances can; neighbors, kernels, trees and nets can
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,20 +82,23 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    """Five models to a row, three rows of problems, then the other five."""
     models = list(next(iter(data["problems"].values()))["panels"])
-    figure.set_size_inches(2.0 * len(models), 6.6)
-    axes = figure.subplots(len(data["problems"]), len(models))
-    for axis, model in zip(axes[0], models):
-        axis.set_title(model, fontsize=11)
-    for row, (problem, drawn) in zip(axes, data["problems"].items()):
+    wide, high = math.ceil(len(models) / 2), len(data["problems"])
+    figure.set_size_inches(2.3 * wide, 2.25 * 2 * high)
+    axes = figure.subplots(2 * high, wide)
+    for k, model in enumerate(models):
+        axes[high * (k // wide), k % wide].set_title(model, fontsize=12)
+    for row, (problem, drawn) in enumerate(data["problems"].items()):
         x, y = drawn["grid"][..., 0], drawn["grid"][..., 1]
-        for axis, panel in zip(row, drawn["panels"].values()):
+        for k, panel in enumerate(drawn["panels"].values()):
+            axis = axes[row + high * (k // wide), k % wide]
             shades = axis.contourf(x, y, panel["surface"], levels=np.linspace(0, 1, 11), cmap="RdBu", alpha=0.7)
             axis.contour(x, y, panel["surface"], levels=[0.5], colors="black", linewidths=1.0)
             for label, color in ((0, "#8b0000"), (1, "#00307a")):
-                axis.scatter(*drawn["X"][drawn["y"] == label].T, s=10, color=color, edgecolors="white", linewidths=0.4)
+                axis.scatter(*drawn["X"][drawn["y"] == label].T, s=8, color=color, edgecolors="white", linewidths=0.3)
             axis.set(xticks=[], yticks=[], xlabel=f"test accuracy {panel['accuracy']:.2f}")
-        row[0].set_ylabel(problem, fontsize=12)
-    bar = figure.colorbar(shades, ax=axes, shrink=0.6, pad=0.01, ticks=[0, 0.5, 1])
-    bar.set_label("P(class 1 | x)")
-    figure.suptitle("What every classifier makes of moons, circles and exclusive-or; the line is P = 1/2")
+            if k % wide == 0:
+                axis.set_ylabel(problem, fontsize=12)
+    bar = figure.colorbar(shades, ax=axes, location="bottom", shrink=0.4, pad=0.01, aspect=40, ticks=[0, 0.5, 1])
+    bar.set_label("P(class 1 | x); the line is one half")

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, every, near
+from margin.notes.motion import film
 
 if TYPE_CHECKING:
+    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 SHOWN, FRAMES, STEPS = 6, 7, 100
@@ -55,6 +57,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "last_mean": float(states[-1].mean()),
         "last_variance": float(states[-1].var()),
         "backward": np.stack([backwards[k] for k in chosen]),
+        "way": np.stack(backwards),
         "made": made,
         "distance": frechet_distance(made, X),
         "noise_distance": frechet_distance(X.mean(axis=0) + X.std(axis=0) * states[-1, :300].numpy(), X),
@@ -74,12 +77,34 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    panels = {"forward": "a digit dissolves", "backward": "a digit comes out of noise"}
-    axes = figure.subplots(3, 1, height_ratios=[3, 3, 1])
-    for ax, (name, title) in zip(axes, panels.items()):
+    figure.set_size_inches(12, 5.2)
+    panels = {
+        "forward": "A digit dissolves, from left to right",
+        "backward": "Noise becomes a digit, from left to right",
+    }
+    *pictures, curve = figure.subplots(1, 3, width_ratios=[1.15, 1.15, 0.9])
+    for ax, (name, title) in zip(pictures, panels.items()):
         frames = data[name].reshape(FRAMES, SHOWN, 8, 8)
-        picture = np.pad(frames, ((0, 0), (0, 0), (0, 1), (0, 1))).transpose(1, 2, 0, 3).reshape(SHOWN * 9, FRAMES * 9)
-        ax.imshow(picture, cmap="gray_r")
+        ax.imshow(tiled(frames.transpose(1, 0, 2, 3)), cmap="gray_r")
         ax.set(title=title, xticks=[], yticks=[])
-    axes[2].plot(data["errors"])
-    axes[2].set(xlabel="record", ylabel="error of the noise")
+    curve.plot(data["errors"])
+    curve.set(ylim=(0, 1), xlabel="record of the training", title="Error of the predicted noise")
+
+
+def tiled(digits: np.ndarray) -> np.ndarray:
+    """(rows, columns, 8, 8) as one image with a line between them."""
+    rows, columns = digits.shape[:2]
+    return np.pad(digits, ((0, 0), (0, 0), (0, 1), (0, 1))).transpose(0, 2, 1, 3).reshape(rows * 9, columns * 9)
+
+
+def animate(data: dict[str, Any]) -> Animation:
+    """All the way from noise to digits."""
+    way = data["way"]
+    last = len(way) - 1
+
+    def frame(figure: Figure, step: int) -> None:
+        axis = figure.subplots()
+        axis.imshow(tiled(way[step].reshape(1, SHOWN, 8, 8)), cmap="gray_r")
+        axis.set(title=f"step {step} of {last} back from noise", xticks=[], yticks=[])
+
+    return film(frame, [*range(0, last, 3), last], size=(6, 1.6), interval=120)

@@ -20,8 +20,10 @@ from margin.mixture import GaussianMixture
 from margin.mixture.bound import elbo, posterior
 from margin.mixture.covariances import Full
 from margin.mixture.em import MixtureParameters, log_joint
+from margin.notes.motion import film
 
 if TYPE_CHECKING:
+    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 MEANS = np.array([[0.0, 0.0], [3.0, 2.0], [-1.0, 4.0]])
@@ -96,3 +98,14 @@ def _draw_step(data: dict[str, Any], ax: Any, step: int, *, final: bool) -> None
     ax.set(title=title, xlabel="$x_1$", ylabel="$x_2$", xlim=(-5, 6), ylim=(-4, 7), aspect="equal")
     if step == 0:
         ax.legend(loc="lower right", fontsize=7)
+
+
+def animate(data: dict[str, Any]) -> Animation:
+    """The three Gaussians on their way: all steps at first, then fewer."""
+    last = len(data["steps"]) - 1
+    steps = sorted({*range(min(20, last)), *np.linspace(0, last, 12).astype(int).tolist(), last})
+
+    def frame(figure: Figure, step: int) -> None:
+        _draw_step(data, figure.subplots(), step, final=step == last)
+
+    return film(frame, steps, size=(6, 5), interval=250)

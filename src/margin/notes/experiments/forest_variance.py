@@ -95,4 +95,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     right.set_xticks(place, names)
     right.set(ylabel="expected squared error", title="One tree (left bar) and the forest (right bar)")
     right.legend()
-    figure.tight_layout()

@@ -58,15 +58,15 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    figure.set_size_inches(17, 9.5)
-    grid = figure.add_gridspec(2, 4, width_ratios=[1, 1, 1, 0.45])
+    figure.set_size_inches(15, 9)
+    grid = figure.add_gridspec(2, 3, width_ratios=[1, 1, 0.3])
     short = [name.replace(" (cm)", "") for name in data["features"]]
-    for k, (tree, path) in enumerate(zip(data["trees"], data["paths"])):
-        axis = figure.add_subplot(grid[k // 3, k % 3])
-        plot_tree(tree, names=short, classes=data["names"], path=path, axis=axis, fontsize=6)
+    for k, (tree, path) in enumerate(list(zip(data["trees"], data["paths"]))[:4]):
+        axis = figure.add_subplot(grid[k // 2, k % 2])
+        plot_tree(tree, names=short, classes=data["names"], path=path, axis=axis, fontsize=6.5)
         vote = data["names"][tree["value"][path[-1]].argmax()]
-        axis.set_title(f"tree {k + 1} says {vote}", fontsize=10)
-    axis = figure.add_subplot(grid[:, 3])
+        axis.set_title(f"tree {k + 1} says {vote}")
+    axis = figure.add_subplot(grid[:, 2])
     bars = axis.bar(data["names"], data["votes"], color=["C0", "C1", "C2"], alpha=0.6)
     axis.bar_label(bars)
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -74,4 +74,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis.tick_params(axis="x", rotation=20)
     words = ", ".join(f"{name} {value:g}" for name, value in zip(short, data["x"]))
     figure.suptitle(f"One flower ({words}); it is a {data['names'][data['truth']]}")
-    figure.subplots_adjust(left=0.01, right=0.98, bottom=0.08, top=0.9, wspace=0.08, hspace=0.12)

@@ -60,12 +60,17 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    left, middle, right = figure.subplots(1, 3)
+    figure.set_size_inches(13, 4.8)
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 0.8])
     for ax, name in ((left, "before"), (middle, "after")):
         for a, b in data["edges"].T:
             shown = NODE in (a, b)
             ax.plot(*data["positions"][[a, b]].T, color="C3" if shown else "0.85", linewidth=1.5 if shown else 0.6)
-        ax.scatter(*data["positions"].T, c=data[name], cmap="viridis", vmin=-2, vmax=2, zorder=3)
-        ax.set(title=f"{name} one layer", xticks=[], yticks=[], aspect="equal")
+        nodes = ax.scatter(*data["positions"].T, c=data[name], cmap="viridis", vmin=-2, vmax=2, s=70, zorder=3)
+        ax.scatter(*data["positions"][NODE], s=220, facecolors="none", edgecolors="C3", linewidths=2, zorder=4)
+        ax.set(xticks=[], yticks=[], aspect="equal", title=f"{name.capitalize()} one layer")
+        ax.spines[:].set_visible(False)
+    figure.colorbar(nodes, ax=[left, middle], label="feature of the node", shrink=0.8)
+    left.set_xlabel("the ringed node reads along its red edges")
     right.semilogy(DEPTHS, data["energy"], "o-")
-    right.set(xlabel="layers", title="differences along edges")
+    right.set(xlabel="layers", ylabel="Dirichlet energy", title="Many layers: all nodes alike")

@@ -60,8 +60,13 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(13, 3.4)
     axes = figure.subplots(1, len(SCALES), sharex=True, sharey=True)
     for ax, scale, made, agreement in zip(axes, SCALES, data["samples"], data["agreement"]):
-        ax.scatter(*data["X"].T, c=data["y"], s=2, alpha=0.3, cmap="Set2")
-        ax.scatter(*made.T, s=4, color="black")
-        ax.set(title=f"s = {scale:g}: {agreement:.0%} agree", xlim=(-8, 8), ylim=(-8, 8), aspect="equal")
+        for label in range(3):
+            color = "C1" if label == WANTED else "0.75"
+            ax.scatter(*data["X"][data["y"] == label].T, s=5, alpha=0.5, color=color, linewidths=0)
+        ax.scatter(*made.T, s=5, color="C0", linewidths=0)
+        ax.set(title=f"s = {scale:g}: {agreement:.0%} agree", xlim=(-6, 6), ylim=(-6, 6), aspect="equal")
+        ax.set(xticks=[], yticks=[])
+    axes[0].set_ylabel("class asked for: orange\nsamples: blue")

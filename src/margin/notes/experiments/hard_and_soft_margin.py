@@ -62,6 +62,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(13, 5)
     for axes, panel in zip(figure.subplots(1, 3), data["panels"]):
         X, y, w, b = panel["X"], panel["y"], panel["w"], panel["b"]
         limit = float(np.abs(X).max()) + 0.3

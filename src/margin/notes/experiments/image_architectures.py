@@ -6,11 +6,14 @@ place of means, and blocks in place of single layers. A residual block adds its 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from margin.core.verdict import Verdict, above, equal, every
+from margin.notes.diagrams import MUTED, add_arrow, add_box, blank
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 CHANNELS, GROWTH, LAYERS = 64, 32, 3
@@ -81,21 +84,47 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(16, 9)
-    axes = figure.subplots(1, 5)
+    figure.set_size_inches(15, 8.5)
+    axes = figure.subplots(4, 1)
     for ax, (name, listed) in zip(axes, data["stages"].items()):
-        shown = [(kind, shape) for kind, shape, _ in listed if kind.split()[0] not in ("ReLU", "Sigmoid", "Dropout")]
-        lines = [f"{kind}: {'x'.join(map(str, shape))}" for kind, shape in shown]
-        _stack(ax, lines, f"{name}, {data['facts'][name]['parameters']:,} parameters")
-    for ax, (name, block) in zip(axes[3:], data["blocks"].items()):
-        lines = [f"input: {CHANNELS}"]
-        lines += [f"3x3 convolution: {a} to {b}" for a, b in block["convolutions"]]
-        lines.append(f"{'sum' if name == 'residual' else 'concatenation'}: {block['out']}")
-        _stack(ax, lines, f"{name} block")
+        shown = [stage for stage in listed if stage[0].split()[0] not in ("ReLU", "Sigmoid", "Dropout")]
+        title = f"{name}: {data['facts'][name]['parameters']:,} parameters"
+        _draw_stages(blank(ax, width=(-0.6, 15.6), height=(-1.25, 1.0)), shown, title)
+    _draw_blocks(blank(axes[3], width=(-0.6, 15.6), height=(-1.25, 1.0)), data["blocks"])
 
 
-def _stack(ax: Any, lines: list[str], title: str) -> None:
-    for k, line in enumerate(lines):
-        ax.text(0.5, -k, line, ha="center", va="center", bbox={"boxstyle": "round", "fc": "lavender"}, fontsize=8)
-    ax.set(title=title, xlim=(0, 1), ylim=(-len(lines), 1))
-    ax.axis("off")
+KINDS = {"Conv2d": ("conv", "C0"), "AvgPool2d": ("mean", "C1"), "MaxPool2d": ("max", "C1"), "Linear": ("linear", "C2")}
+
+
+def _draw_stages(ax: Axes, stages: list[tuple[str, tuple[int, ...], int]], title: str) -> None:
+    """A box per stage, as high as the logarithm of its feature map's side; below it channels and side."""
+    for x, (kind, shape, _) in enumerate(stages):
+        name, *window = kind.split()
+        word, color = KINDS.get(name, (name, "C7"))
+        height = 0.5 + 0.12 * math.log2(shape[-1]) if len(shape) == 3 else 0.5
+        add_box(ax, x, 0, "\n".join([word, *window]), width=0.82, height=height, color=color)
+        side = f"{shape[0]} × {shape[1]}²" if len(shape) == 3 else f"{shape[0]:,}"
+        ax.text(x, -1.0, side, ha="center", va="center", fontsize=8, color=MUTED)
+        if x:
+            add_arrow(ax, (x - 0.58, 0), (x - 0.42, 0))
+    ax.set_title(title)
+
+
+def _draw_blocks(ax: Axes, blocks: dict[str, Any]) -> None:
+    """What a residual and a dense block do with their input: add it, or keep it beside."""
+    x = 0.0
+    for name, block in blocks.items():
+        first = x
+        add_box(ax, x, 0, str(CHANNELS), width=0.82, height=0.6, color="C7")
+        for before, after in block["convolutions"]:
+            x += 1.4
+            add_box(ax, x, 0, f"conv 3x3\n{before} to {after}", width=1.1, height=0.6, color="C0")
+            add_arrow(ax, (x - 0.95, 0), (x - 0.57, 0))
+        x += 1.4
+        sign = "+" if name == "residual" else "beside"
+        add_box(ax, x, 0, f"{sign}\n{block['out']}", width=0.82, height=0.6, color="C3")
+        add_arrow(ax, (x - 0.8, 0), (x - 0.43, 0))
+        add_arrow(ax, (first, 0.31), (x, 0.31), bend=-0.1)
+        ax.text((first + x) / 2, -0.75, f"{name} block", ha="center", color=MUTED)
+        x += 2.2
+    ax.set_title("Blocks: the number of channels, and the way around the convolutions")

@@ -6,6 +6,7 @@ confusion matrix, the digits that the network gets wrong.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,18 +65,21 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 5.5)
-    halves: Any = figure.subfigures(1, 2)
+    figure.set_size_inches(12, 5.5)
+    halves: Any = figure.subfigures(1, 2, width_ratios=[1.25, 1])
     left, right = halves
     ax = left.subplots()
-    ax.imshow(np.log1p(data["confusion"]), cmap="Blues")
+    ax.imshow(np.log1p(data["confusion"]), cmap="Blues", vmax=1.6 * np.log1p(data["confusion"].max()))
     for (i, j), count in np.ndenumerate(data["confusion"]):
         if count:
-            ax.text(j, i, str(count), ha="center", va="center", fontsize=8)
-    title = f"CNN {data['accuracy']:.3f}, HOG and SVM {data['handcrafted']:.3f}"
-    ax.set(title=title, xlabel="told", ylabel="true", xticks=range(10), yticks=range(10))
-    for k, ax in enumerate(right.subplots(3, 5).flat):
+            ax.text(j, i, str(count), ha="center", va="center", fontsize=9)
+    title = f"Read rightly: network {data['accuracy']:.1%}, HOG and SVM {data['handcrafted']:.1%}"
+    ax.set(title=title, xlabel="digit the network reads", ylabel="true digit", xticks=range(10), yticks=range(10))
+    shown = min(len(data["wrong"]), 12)
+    right.suptitle(f"{shown} of the {len(data['wrong'])} digits that the network gets wrong", fontsize=11)
+    columns = min(4, max(2, math.ceil(math.sqrt(shown))))
+    for k, ax in enumerate(right.subplots(max(math.ceil(shown / columns), 1), columns, squeeze=False).flat):
         ax.axis("off")
-        if k < len(data["wrong"]):
+        if k < shown:
             ax.imshow(data["wrong"][k], cmap="gray_r")
-            ax.set_title(f"{data['truth'][k]} told {data['told'][k]}", fontsize=9)
+            ax.set_title(f"{data['truth'][k]}, read as {data['told'][k]}", fontsize=9, loc="center")

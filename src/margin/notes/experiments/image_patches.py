@@ -44,6 +44,22 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    for axis, patch in zip(figure.subplots(4, 4).flat, data["patches"]):
-        axis.imshow(patch.reshape(2, 2), cmap="gray", vmin=0, vmax=16)
-        axis.set(xticks=[], yticks=[])
+    figure.set_size_inches(11, 4.2)
+    whole, cut, tokens = figure.subplots(1, 3, width_ratios=[1, 1, 0.75])
+    shades: Any = {"cmap": "gray_r", "vmin": 0, "vmax": 16}
+    whole.imshow(data["image"][0], **shades)
+    whole.set_title("8 x 8 pixels")
+    for line in (1.5, 3.5, 5.5):
+        whole.axhline(line, color="C3", linewidth=1)
+        whole.axvline(line, color="C3", linewidth=1)
+    squares = data["patches"].reshape(4, 4, 2, 2)
+    spread = np.pad(squares, ((0, 0), (0, 0), (0, 1), (0, 1)), constant_values=np.nan)
+    cut.imshow(spread.transpose(0, 2, 1, 3).reshape(12, 12)[:-1, :-1], **shades)
+    for k in range(16):
+        cut.text(3 * (k % 4) - 0.4, 3 * (k // 4) - 0.4, str(k), color="C3", fontsize=7, va="top")
+    cut.set_title("16 patches of 2 x 2")
+    for ax in (whole, cut):
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    tokens.imshow(data["patches"], aspect="auto", **shades)
+    tokens.set(title="16 tokens of 4 numbers", ylabel="patch", yticks=range(0, 16, 3), xticks=range(4))

@@ -12,8 +12,10 @@ import numpy as np
 
 from margin.cluster import KMeans
 from margin.core.verdict import Verdict, below, equal, every, near
+from margin.notes.motion import film
 
 if TYPE_CHECKING:
+    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.5], [2.0, 3.5], [-2.5, 3.0], [5.5, 4.5]])
@@ -81,3 +83,12 @@ def _draw_step(data: dict[str, Any], ax: Any, step: int, title: str) -> None:
     ax.scatter(*data["centers"][step].T, marker="X", s=90, color="black", edgecolor="white", label="sites")
     ax.set(title=f"{title}: J = {data['inertia'][step]:.0f}", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     ax.legend(loc="lower right")
+
+
+def animate(data: dict[str, Any]) -> Animation:
+    """Every iteration: rows change sides, sites move to their middle."""
+
+    def frame(figure: Figure, step: int) -> None:
+        _draw_step(data, figure.subplots(), step, f"iteration {step}")
+
+    return film(frame, range(len(data["centers"])), size=(6, 5), interval=700)

@@ -54,12 +54,15 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(12, 3.6)
     for axis, kind, pooled in zip(figure.subplots(1, len(KINDS)), KINDS, data["pooled"]):
         centered = pooled - pooled.mean(axis=0)
         axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
         places = centered @ axes.T
-        axis.scatter(*places.T, s=8)
-        axis.set_title(f"positions: {kind}", fontsize=8)
+        axis.scatter(*places.T, s=9, alpha=0.7, linewidths=0)
+        axis.set_title("no positions: one point" if kind == "none" else f"positions: {kind}")
         width = max(float(np.abs(places).max()), 1e-3)
         axis.set(xlim=(-1.2 * width, 1.2 * width), ylim=(-1.2 * width, 1.2 * width), xticks=[], yticks=[])
-    figure.suptitle(f"the {len(data['orders'])} orders of “{' '.join(WORDS)}”", fontsize=9)
+        axis.set_box_aspect(1)
+    title = f"What a transformer makes of the {len(data['orders'])} orders of “{' '.join(WORDS)}” (two main directions)"
+    figure.suptitle(title, fontsize=11)

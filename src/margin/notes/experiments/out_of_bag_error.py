@@ -71,4 +71,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis.set(xscale="log", xlabel="trees", ylabel="fraction of errors", ylim=(0, None))
     axis.set_title(f"Each tree leaves out {data['left_out']:.1%} of the rows; they judge the forest as fresh rows do")
     axis.legend()
-    figure.tight_layout()

@@ -81,7 +81,11 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(6.5, 5)
     axis = figure.subplots()
-    axis.imshow(data["alignment"], cmap="magma", vmin=0)
+    shades = axis.imshow(data["alignment"], cmap="magma", vmin=0, vmax=1)
+    figure.colorbar(shades, ax=axis, label="attention weight")
+    length = range(len(data["alignment"]))
+    axis.set(xticks=length, yticks=length)
     axis.set(title=f"{data['exact']:.1%} of new strings exactly right", xlabel="position in the source")
     axis.set_ylabel("position in what is written")

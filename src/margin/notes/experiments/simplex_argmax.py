@@ -48,10 +48,13 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(7, 6)
     axis = figure.subplots()
     for k in range(3):
         axis.plot(*data["points"][data["classes"] == k].T, ".", ms=3, color=f"C{k}")
-        axis.annotate(f"$p_{k + 1} = 1$", CORNERS[k], fontsize=14)
+        outward = 0.07 * (CORNERS[k] - CORNERS.mean(axis=0))
+        axis.annotate(f"$p_{k + 1} = 1$", CORNERS[k] + outward, fontsize=13, ha="center", va="center")
     axis.plot(*CORNERS.mean(axis=0), "o", color="black")
-    axis.set(title="regions of the largest probability", aspect="equal")
+    axis.set(title="Where each of three probabilities is the largest", aspect="equal")
+    axis.margins(0.08)
     axis.set_axis_off()

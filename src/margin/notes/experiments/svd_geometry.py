@@ -49,6 +49,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(13, 3.8)
     for axes, (name, (disc, letter, arrows)) in zip(
         figure.subplots(1, 4, sharex=True, sharey=True), data["panels"].items()
     ):

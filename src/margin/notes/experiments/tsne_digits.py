@@ -13,9 +13,11 @@ import numpy as np
 from margin.core.verdict import Verdict, above, below, every
 from margin.data import load
 from margin.neighbors import nearest
+from margin.notes.motion import film
 from margin.reduction import TSNE
 
 if TYPE_CHECKING:
+    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 
@@ -25,10 +27,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     if fast:
         X, y = X[:800], y[:800]
     model = TSNE(random_state=seed, max_iter=500 if fast else 1000)
-    iterations, kl = [], []
+    iterations, kl, way = [], [], []
     for record in model.iterate(X):
         iterations.append(record.iteration)
         kl.append(record["kl"])
+        if record.iteration % 20 == 0:
+            way.append((record.iteration, model.embedding_.copy()))
     Y = model.embedding_
     others = nearest(Y, Y, 6).indices[:, 1:]  # without the row itself
     votes = np.array([np.bincount(row, minlength=10).argmax() for row in y[others]])
@@ -37,6 +41,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "y": y,
         "iterations": np.array(iterations),
         "kl": np.array(kl),
+        "way": way,
         "accuracy": float((votes == y).mean()),
     }
 
@@ -64,3 +69,17 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     curve.axvline(250, color="0.6", linestyle="--", label="end of early exaggeration")
     curve.set(xlabel="step", ylabel="divergence (nats)", title="The objective")
     curve.legend()
+
+
+def animate(data: dict[str, Any]) -> Animation:
+    """The map every 20 steps, in a window that grows with it."""
+
+    def frame(figure: Figure, moment: tuple[int, np.ndarray]) -> None:
+        step, Y = moment
+        axis = figure.subplots()
+        axis.scatter(*Y.T, c=data["y"], cmap="tab10", s=7)
+        for digit in range(10):
+            axis.annotate(str(digit), np.median(Y[data["y"] == digit], axis=0), fontsize=13, weight="bold")
+        axis.set(title=f"step {step}", xticks=[], yticks=[], aspect="equal")
+
+    return film(frame, data["way"], size=(5.5, 5), interval=200)

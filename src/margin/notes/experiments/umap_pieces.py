@@ -71,9 +71,12 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(13, 3.8)
     for panel, (name, part) in zip(figure.subplots(1, 4), data.items()):
         panel.scatter(*part["embedding"].T, c=part["labels"], cmap="tab10", s=5)
         score = (
             f"{part['accuracy']:.0%} of neighbors agree" if name == "digits" else f"{part['before']} → {part['after']}"
         )
-        panel.set(title=f"{name}: {score}", xticks=[], yticks=[], aspect="equal")
+        panel.set(title=f"{name}: {score}", xticks=[], yticks=[])
+        panel.set_aspect("equal", adjustable="datalim")
+        panel.set_box_aspect(1)

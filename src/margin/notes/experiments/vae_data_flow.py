@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, below, equal, every, near
+from margin.notes.diagrams import add_arrow, add_box, blank
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,22 +60,30 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    flow, cloud = figure.subplots(2, 1, height_ratios=[2, 3])
-    stages = [
-        "x\n(64)",
-        r"$\mu, \log\sigma^2$" + "\n(2), (2)",
-        r"$z = \mu + \sigma\epsilon$" + "\n(2)",
-        "decoded\n(64)",
-    ]
-    for k, stage in enumerate(stages):
-        flow.text(k, 0, stage, ha="center", va="center", bbox={"boxstyle": "round", "facecolor": "white"})
+    figure.set_size_inches(11, 7)
+    flow, cloud = figure.subplots(2, 1, height_ratios=[1, 3])
+    blank(flow, width=(-0.6, 6.6), height=(-0.75, 0.75))
+    stages = {
+        "x\n64 pixels": "C7",
+        "encoder": "C0",
+        r"$\mu, \log\sigma^2$" + "\n2 and 2": "C7",
+        r"$z = \mu + \sigma\epsilon$" + "\n2": "C1",
+        "decoder": "C0",
+        "decoded\n64 pixels": "C7",
+    }
+    for k, (stage, color) in enumerate(stages.items()):
+        add_box(flow, 1.2 * k, 0, stage, width=0.9, height=0.9, color=color)
         if k:
-            flow.annotate("", (k - 0.25, 0), (k - 0.75, 0), arrowprops={"arrowstyle": "->"})
-    terms = f"loss of one row: {-data['reconstruction']:.2f} (reconstruction) + {data['kl']:.2f} (divergence) nats"
-    flow.set(xlim=(-0.5, 3.5), ylim=(-1, 1), title=terms)
-    flow.set_axis_off()
+            add_arrow(flow, (1.2 * k - 0.74, 0), (1.2 * k - 0.47, 0))
+    loss, kl = -data["reconstruction"], data["kl"]
+    flow.set_title(f"Loss of one row: {loss:.2f} nats of reconstruction + {kl:.2f} of divergence")
     for radius in (1, 2, 3):
         angle = np.linspace(0, 2 * np.pi, 100)
         cloud.plot(radius * np.cos(angle), radius * np.sin(angle), color="gray", linewidth=0.7)
     cloud.scatter(*data["latents"].T, s=8)
-    cloud.set(aspect="equal", xlabel="$z_1$", ylabel="$z_2$", title="latents of a batch over the contours of N(0, I)")
+    cloud.set(
+        aspect="equal",
+        xlabel="$z_1$",
+        ylabel="$z_2$",
+        title="Latents of a batch; circles are 1, 2, 3 deviations of the prior",
+    )

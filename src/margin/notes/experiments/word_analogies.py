@@ -67,7 +67,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    plane, bars = figure.subplots(1, 2)
+    figure.set_size_inches(12, 5.5)
+    plane, bars = figure.subplots(1, 2, width_ratios=[1.3, 1])
     everything = data["vectors"].reshape(-1, data["vectors"].shape[-1])
     center = everything.mean(axis=0)
     axes = np.linalg.svd(everything - center, full_matrices=False)[2][:2]
@@ -75,10 +76,10 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         data["countries"], data["capitals"], ((data["vectors"] - center) @ axes.T).transpose(1, 0, 2)
     ):
         plane.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "gray"})
-        plane.annotate(country, start, fontsize=7)
-        plane.annotate(capital, end, fontsize=7)
+        for word, place in ((country, start), (capital, end)):
+            plane.annotate(word, place, xytext=(0, 5), textcoords="offset points", ha="center", fontsize=9)
         plane.plot(*np.stack([start, end]).T, ".", color="black")
-    plane.set(title="from countries to capitals", xticks=[], yticks=[])
-    bars.bar(WAYS, data["accuracy"])
-    bars.tick_params(axis="x", labelsize=7)
-    bars.set(title="questions answered", ylim=(0, 1))
+    plane.set(title="One direction leads from every country to its capital", xticks=[], yticks=[])
+    bars.bar_label(bars.bar(WAYS, data["accuracy"]), fmt="{:.0%}", padding=2)
+    bars.set(title="Fraction of questions answered", ylim=(0, 1.1), yticks=[0, 0.5, 1])
+    plane.margins(0.15)
