@@ -111,6 +111,11 @@ def position(page: Any) -> int:
     return int(found.inner_text()) if found.count() else 0
 
 
+def watched(page: Any, sessions: Any) -> int:
+    """The process whose fit the page shows."""
+    return sessions.get(page.evaluate("JSON.parse(sessionStorage.getItem('margin-session-a')).id")).pid
+
+
 def wait_for(page: Any, what: str, condition: Any) -> Any:
     end = time.monotonic() + WAIT
     while not (found := condition()):
@@ -128,7 +133,8 @@ def drags(page: Any, sessions: Any, count: int) -> None:
     box = page.locator("canvas.chart").bounding_box()
     x, y = box["x"] + 0.5 * box["width"], box["y"] + 0.12 * box["height"]
     page.mouse.click(x, y)  # a point of our own, where we know it
-    meter = Meter(next(iter(sessions._sessions.values())).pid)
+    wait_for(page, "the fit of the added point", lambda: position(page) == 1)
+    meter = Meter(watched(page, sessions))
     waits, costs = [], []
     for k in range(count):
         wait_for(page, "a second record", lambda: position(page) >= 2)
@@ -152,8 +158,7 @@ def frames(page: Any, sessions: Any, seconds: float) -> None:
     wait_for(page, "a twentieth record", lambda: position(page) >= 20)
     page.evaluate("""() => { window.frames_ = 0; new MutationObserver(() => { window.frames_ += 1; })
       .observe(document.querySelector(".position b").firstChild, { characterData: true }); }""")
-    session = next(s for s in sessions._sessions.values() if s.playing)
-    meter, began, before = Meter(session.pid), time.monotonic(), position(page)
+    meter, began, before = Meter(watched(page, sessions)), time.monotonic(), position(page)
     time.sleep(seconds)
     drawn, cost = page.evaluate("window.frames_"), meter.look()
     took, records = time.monotonic() - began, position(page) - before

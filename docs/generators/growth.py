@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["growth_charts"]
 
-WIDTH, HEIGHT, LEFT, TOP, GAP = 200, 120, 34, 20, 24  # of a panel in pixels, and the space around it
+WIDTH, HEIGHT, LEFT, TOP, GAP = 200, 120, 40, 20, 28  # of a panel in pixels, and the space around it
 PANELS_PER_ROW = 3
 STYLES = {"in memory": "stroke-dasharray:5 3", "on a stream": "", "others": "stroke-dasharray:1 3"}
 WAYS = {"memory": "in memory", "stream": "on a stream", "others": "others"}
@@ -52,7 +52,7 @@ def _workers(rows: Sequence[Mapping[str, Any]]) -> dict[str, Points]:
 def _raw(title: str, panels: Mapping[str, Points]) -> str:
     if not panels:
         return ""
-    columns = min(PANELS_PER_ROW, len(panels))
+    columns = PANELS_PER_ROW  # a panel has one size, however many there are
     lines = -(-len(panels) // columns)
     across, down = WIDTH + LEFT + GAP, HEIGHT + TOP + GAP
     drawn = ""
@@ -76,17 +76,26 @@ def _panel(task: str, curves: Points) -> str:
     for x in sorted(set(xs)):
         text += f'<text x="{across(x):.1f}" y="{HEIGHT + 11}" text-anchor="middle">{x:g}</text>'
     for y in sorted({min(ys), max(ys)}):
-        text += f'<text x="-3" y="{down(y) + 3:.1f}" text-anchor="end">{y:,.3g}</text>'
+        text += f'<text x="-3" y="{down(y) + 3:.1f}" text-anchor="end">{_number(y)}</text>'
     for name, some in curves.items():
         line = sorted(some)
         path = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in line)
         style = f"fill:none;stroke:currentColor;stroke-width:1.5;{STYLES[name]}"
         text += f'<polyline points="{path}" style="{style}"/>'
-        x, y = line[-1]
         text += "".join(f'<circle cx="{across(a):.1f}" cy="{down(b):.1f}" r="1.8"/>' for a, b in line)
         if len(curves) > 1:
-            text += f'<text x="{across(x):.1f}" y="{down(y) - 5:.1f}" text-anchor="end">{name}</text>'
+            x, y = across(line[-1][0]), down(line[-1][1])
+            place = (
+                f'x="{x + 6:.1f}" y="{y + 3:.1f}"'
+                if x < WIDTH / 2
+                else f'x="{x:.1f}" y="{y - 5:.1f}" text-anchor="end"'
+            )
+            text += f"<text {place}>{name}</text>"
     return text
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Any:

@@ -90,8 +90,8 @@ def page(
     text += (
         "Ours and its peers alternate in one process with the same number of threads; the least of several rounds "
         "counts. A bar to the right says how many times faster than the *fastest* peer of that task we are, a bar to "
-        "the left how many times slower, on a logarithmic scale that ends at 100. The quality of both shows when the "
-        "pointer rests on a row, and in the :doc:`long tables </benchmarks>` with every peer, version and condition. "
+        "the left how many times slower, on a logarithmic scale that ends at 100. Below a task stands the quality of "
+        "both; the :doc:`long tables </benchmarks>` have every peer, version and condition. "
         "``make bench FAMILY=trees`` measures anew.\n\n"
     )
     text += f"{len(every)} cases, {len(slower)} of them slower than the fastest peer.\n\n"
@@ -117,9 +117,10 @@ def chart(cases: Iterable[Case]) -> str:
 def _row(case: Case) -> str:
     length = 50 * min(abs(math.log(case.ratio)) / math.log(WIDEST), 1.0)
     kind = "win" if case.ratio >= 1 else "loss"
-    cells = (html.escape(text) for text in (case.quality, case.task, case.size, case.peer))
+    task, quality, size, peer = (html.escape(text) for text in (case.task, case.quality, case.size, case.peer))
+    beside = f"<small>{quality}</small>" if quality else ""
     return (
-        '<tr title="{}"><td>{}</td><td class="size">{}</td><td>{}</td>'.format(*cells)
+        f'<tr><td>{task}{beside}</td><td class="size">{size}</td><td>{peer}</td>'
         + f'<td class="bar"><span class="track {kind}"><span style="width:{length:.1f}%"></span></span></td>'
         + f'<td class="number">{case.ratio:.2f}×</td></tr>'
     )

@@ -21,6 +21,7 @@ from docs.generators.words import row_title
 
 from margin import catalog
 from margin.core.parameters import attributes_of, parameter_table
+from margin.core.summaries import stream_sentence
 from margin.notes import atlas, experiments
 from margin.service.evidence import Checked
 from margin.service.model_facts import rows_of
@@ -82,8 +83,13 @@ def model_page(entry: catalog.Entry, verdicts: Mapping[str, Checked], shown: Map
     text = heading(entry.class_name) + facts + "\n\n"
     text += f".. py:class:: margin.{entry.class_name}{_signature(cls)}\n\n"
     text += indent(safe_docstring(_lead(cls, parts[""]))) + "\n\n"
+    text += _sentence(stream_sentence(cls)) + "\n\n"
     text += _declared(cls) + _methods(cls) + _rest(parts)
     return text + _rows(rows_of(entry), verdicts) + _pictures(entry.class_name, shown)
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def part_page(path: str) -> str:

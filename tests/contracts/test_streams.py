@@ -15,7 +15,7 @@ from streamed_problems import streamed_table as rows
 from margin import catalog
 from margin.core import row_files
 from margin.core.streaming import Stream
-from margin.core.summaries import takes_streams
+from margin.core.summaries import stream_sentence, takes_streams
 from margin.data.streams import stream, table_stream
 from margin.store import load, save
 
@@ -70,6 +70,15 @@ def test_who_takes_no_stream_says_so_and_changes_nothing(entry):
     with pytest.raises(TypeError, match=rf"^{type(model).__name__}: fit needs all rows at once and takes no stream"):
         model.fit(streamed(*rows(entry)))
     assert vars(model) == before
+
+
+def test_every_model_says_in_a_sentence_whether_it_takes_a_stream():
+    says = {entry.name: stream_sentence(catalog.class_of(entry.name)) for entry in catalog.ENTRIES}
+    assert {name for name, said in says.items() if "takes a stream" in said} == {entry.name for entry in TAKES_STREAMS}
+    assert set(says.values()) == {
+        "fit takes a stream in the place of X and y (margin.stream).",
+        "fit needs all rows at once and takes no stream.",
+    }
 
 
 @pytest.mark.parametrize("entry", TAKES_STREAMS, ids=ids)

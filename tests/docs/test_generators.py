@@ -217,12 +217,13 @@ class TestMeasured:
             {"case": "alone", "size": "1", "quality_name": "q", "ways": [way("margin", 1.0)]},
         ]  # fmt: skip
         found = measured.cases_of({"conditions": {"threads": 1}, "cases": cases})
+        assert "<small>q: 0.5, a 0.5</small>" in measured.chart(found), "quality stands beside speed"
         assert [(case.task, case.peer, case.ratio) for case in found] == [("lost", "a", 0.5), ("won", "b", 2.0)]
 
     def test_every_stored_loss_is_on_the_page(self, tmp_path):
         count = measured.write_measured(tmp_path, RESULTS)
         page = (tmp_path / "index.rst").read_text()
-        assert page.count("<tr ") >= count > 100
+        assert page.count("<tr>") >= count > 100
         stored = [path for path in RESULTS.glob("*.json") if not path.stem.endswith("-avx2")]
         losses = [case for path in stored for case in measured.cases_of(json.loads(path.read_text())) if case.ratio < 1]
         assert f"{len(losses)} of them slower" in page

@@ -1,30 +1,49 @@
 """What the tests in a real browser share: the browser, patience, and how to ask a page for what it shows."""
 
 import re
+import secrets
 import shutil
+import threading
 import time
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
 
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 PATIENCE = 300.0  # seconds, on a machine on which everything runs at once
-TOKEN = "a-token-of-the-browser"
 
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium is installed: apt install chromium-headless-shell"
 )
 
 
+@contextmanager
+def running(folder, port):
+    """A lab that answers: its port, the address with its token, and the application."""
+    import uvicorn
+
+    from margin.lab.app import create_app
+    from margin.lab.serving import _listen
+
+    listening, token = _listen(port), secrets.token_urlsafe(8)
+    port = listening.getsockname()[1]
+    app = create_app(token=token, port=port, folder=folder)
+    config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    yield port, f"http://127.0.0.1:{port}/?token={token}", app
+    server.should_exit = True
+    thread.join()
+
+
 class Served(NamedTuple):
     """A running lab."""
 
     origin: str
+    entrance: str
     sessions: Any
-
-    @property
-    def entrance(self) -> str:
-        return f"{self.origin}/?token={TOKEN}"
 
 
 class Complaints(list):

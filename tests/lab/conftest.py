@@ -1,7 +1,5 @@
 """A lab in this process, and a client that has entered by the token as a browser does."""
 
-import threading
-
 import pytest
 
 pytest.importorskip("fastapi")
@@ -10,7 +8,6 @@ from fastapi.testclient import TestClient
 from tests.lab import browsing
 
 from margin.lab.app import create_app
-from margin.lab.serving import _listen
 from margin.service.fit_request import FitRequest
 from margin.service.training import fit
 
@@ -45,22 +42,14 @@ def client(app):
 @pytest.fixture(scope="session")
 def served(tmp_path_factory):
     """A running lab with two runs, for all tests in a browser."""
-    uvicorn = pytest.importorskip("uvicorn")
+    pytest.importorskip("uvicorn")
     home = tmp_path_factory.mktemp("lab")
     for clusters in (2, 3):
         fit("kmeans", "iris", FitRequest(settings=[f"n_clusters={clusters}"]), out=home / "runs" / f"k{clusters}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-        listening = _listen(0)
-        port = listening.getsockname()[1]
-        app = create_app(token=browsing.TOKEN, port=port, folder=home / "runs")
-        config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        yield browsing.Served(f"http://127.0.0.1:{port}", app.state.lab.sessions)
-        server.should_exit = True
-        thread.join(30)
+        with browsing.running(home / "runs", 0) as (port, entrance, app):
+            yield browsing.Served(f"http://127.0.0.1:{port}", entrance, app.state.lab.sessions)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import os
 import signal
 
 import pytest
-from tests.lab.browsing import address_of, fits, go, needs_chromium, position, wait_for
+from tests.lab.browsing import PATIENCE, address_of, fits, go, needs_chromium, position, running, wait_for
 
 WATCHED = "JSON.parse(sessionStorage.getItem('margin-session-a')).id"  # the session of a tab
 ENDLESS = "data=spirals&set=max_iter%3D100000%3Bn_iter_no_change%3D100000&speed=8"  # a fit that goes on all the time
@@ -127,3 +127,25 @@ def test_a_copied_tab_a_reload_and_a_killed_process_leave_the_first_fit_to_go_on
     # Another process, and not a low position: the new fit may be far ahead before anybody looks at it.
     wait_for(lambda: sessions.get(watched[0]).pid != killed)
     wait_for(lambda: position(first) >= 1 and not first.locator(".problem").count())
+
+
+def test_a_page_goes_on_when_the_lab_is_started_again(browser, tmp_path):
+    """Another token, no session any more: the fit is taken to where it was."""
+    context = browser.new_context()
+    context.set_default_timeout(1000 * PATIENCE)
+    page = context.new_page()
+    with running(tmp_path, 0) as (port, entrance, _):
+        page.goto(entrance)
+        go(page, "/play/kmeans?seed=2&at=4")
+        wait_for(lambda: position(page) == 4)
+        before = page.locator(".now").inner_text()
+    page.get_by_text("The lab does not answer").wait_for()
+    with running(tmp_path, port) as (_, entrance, _):
+        assert str(port) in entrance
+        context.new_page().goto(entrance)  # the address that the new lab printed
+        wait_for(lambda: not page.get_by_text("The lab does not answer").count())
+        page.get_by_role("button", name="Forward one record").click()
+        wait_for(lambda: position(page) == 5)
+        page.get_by_role("button", name="Back one record").click()
+        wait_for(lambda: page.locator(".now").inner_text() == before)
+    context.close()

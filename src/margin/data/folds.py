@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.data.parameter_texts import SPLITTING
@@ -47,13 +47,13 @@ def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
 
 
 @with_parameters(SPLITTING)
-def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+def stratified_folds(y: ArrayLike, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     """``k`` parts in which each class, and the table, is spread evenly: counts differ by at most one row."""
     return each_part_once(stratified_fold_numbers(y, k, seed), k)
 
 
 @with_parameters(SPLITTING)
-def stratified_fold_numbers(y: Any, k: int = 5, seed: Seed = 0) -> np.ndarray:
+def stratified_fold_numbers(y: ArrayLike, k: int = 5, seed: Seed = 0) -> np.ndarray:
     """The part, 0 to ``k`` - 1, of every row under :func:`stratified_folds`."""
     codes, _ = class_codes("stratified_folds", y)
     check_parts("stratified_folds", k, len(codes), "rows")
@@ -64,7 +64,7 @@ def stratified_fold_numbers(y: Any, k: int = 5, seed: Seed = 0) -> np.ndarray:
 
 
 @with_parameters(SPLITTING)
-def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+def group_folds(groups: ArrayLike, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     """``k`` parts of whole groups; large groups are placed first, each into the part that is smallest so far."""
     codes, counts = class_codes("group_folds", groups)
     check_parts("group_folds", k, len(counts), "groups")
@@ -78,7 +78,7 @@ def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
 
 
 @with_parameters(SPLITTING)
-def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
+def time_folds(times: ArrayLike, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
     """``k`` steps forward: train on the past, test on the next part; the past grows from step to step.
 
     The rows in order of time are cut into ``k + 1`` parts; the first is only ever trained on. ``gap`` rows before each

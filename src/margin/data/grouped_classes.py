@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.data.parameter_texts import SPLITTING
@@ -31,7 +32,7 @@ __all__ = ["stratified_group_folds", "stratified_group_split"]
 
 
 @with_parameters(SPLITTING)
-def stratified_group_folds(y: Any, groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+def stratified_group_folds(y: ArrayLike, groups: ArrayLike, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     """``k`` parts of whole groups in which classes are as evenly spread as the groups allow.
 
     Examples
@@ -48,7 +49,7 @@ def stratified_group_folds(y: Any, groups: Any, k: int = 5, seed: Seed = 0) -> I
 
 
 @with_parameters(SPLITTING)
-def stratified_group_split(y: Any, groups: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
+def stratified_group_split(y: ArrayLike, groups: ArrayLike, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     """Whole groups on both sides, with classes as evenly spread as the groups allow."""
     where = "stratified_group_split"
     codes, owners, n_groups = _codes(where, y, groups)

@@ -7,9 +7,8 @@ gives the same rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.data.parameter_texts import SPLITTING
@@ -76,7 +75,7 @@ def three_way_split(
 
 
 @with_parameters(SPLITTING)
-def stratified_split(y: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
+def stratified_split(y: ArrayLike, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     r"""Random rows with the class proportions of ``y`` in both parts, to within one row per class.
 
     A class of :math:`n_c` of :math:`n` rows gives :math:`n_c n_\text{test}/n` test rows, rounded down or up so that
@@ -103,7 +102,7 @@ def stratified_split(y: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTe
     return np.sort(order[~in_test]), np.sort(order[in_test])
 
 
-def hold_out(n: int, fraction: float, seed: Seed, labels: Any = None) -> TrainTest:
+def hold_out(n: int, fraction: float, seed: Seed, labels: ArrayLike | None = None) -> TrainTest:
     """Rows to learn from and a ``fraction`` of rows to judge by, for a model that stops early: with the class
     proportions of ``labels`` (n,) in both parts where they are given.
 
@@ -115,7 +114,7 @@ def hold_out(n: int, fraction: float, seed: Seed, labels: Any = None) -> TrainTe
 
 
 @with_parameters(SPLITTING)
-def group_split(groups: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
+def group_split(groups: ArrayLike, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     """Whole groups (patients, writers, sites) at random: no group is on both sides.
 
     Groups are drawn in random order and put into the test part while they fit into ``test_size`` rows, so the part is
@@ -136,7 +135,7 @@ def group_split(groups: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTe
 
 
 @with_parameters(SPLITTING)
-def time_split(times: Any, test_size: float = 0.25) -> TrainTest:
+def time_split(times: ArrayLike, test_size: float = 0.25) -> TrainTest:
     """The latest rows for testing: every training time is before every test time.
 
     Rows of the same time stay together, on the test side if the cut would divide them; without ties the sizes are
@@ -154,7 +153,7 @@ def time_split(times: Any, test_size: float = 0.25) -> TrainTest:
     return order[:cut], order[cut:]
 
 
-def quantile_bins(y: Any, n_bins: int = 10) -> np.ndarray:
+def quantile_bins(y: ArrayLike, n_bins: int = 10) -> np.ndarray:
     """Bin numbers of a continuous response, cut at its quantiles: something to stratify on.
 
     Parameters

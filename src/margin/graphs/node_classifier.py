@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
@@ -55,7 +56,7 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
     classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
     network_: dict[str, Any] = attribute(NODE_NETWORK)
 
-    def fit(self, X: Any, y: Any = None, labeled: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, labeled: ArrayLike | None = None) -> Self:
         """Learn the classes ``y`` of the nodes of ``X``.
 
         Only nodes numbered or masked by ``labeled`` show theirs; by default those that have one, see above.

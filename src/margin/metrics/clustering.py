@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, finite, points_and_labels
@@ -25,7 +26,7 @@ _CANCELLATION = 1e-6
 
 
 @with_parameters(POINTS)
-def silhouette_samples(X: Any, labels: Any) -> np.ndarray:
+def silhouette_samples(X: ArrayLike, labels: ArrayLike) -> np.ndarray:
     r"""Silhouette of each point, :math:`(b - a)/\max(a, b)`.
 
     :math:`a` is its mean Euclidean distance to the others of its cluster and :math:`b` that to the nearest other
@@ -55,7 +56,7 @@ def silhouette_samples(X: Any, labels: Any) -> np.ndarray:
 
 
 @with_parameters(POINTS)
-def silhouette(X: Any, labels: Any) -> float:
+def silhouette(X: ArrayLike, labels: ArrayLike) -> float:
     """Mean silhouette over all points: near 1 for tight and separate clusters, below 0 for wrong ones.
 
     Examples
@@ -67,7 +68,7 @@ def silhouette(X: Any, labels: Any) -> float:
 
 
 @with_parameters(POINTS)
-def davies_bouldin(X: Any, labels: Any) -> float:
+def davies_bouldin(X: ArrayLike, labels: ArrayLike) -> float:
     r"""Mean over clusters of the worst :math:`(s_i + s_j)/d_{ij}`: spreads over distance of centers; less is better."""
     points, codes, sizes = _clusters("davies_bouldin", X, labels)
     centers = _centers(points, codes, sizes)
@@ -81,7 +82,7 @@ def davies_bouldin(X: Any, labels: Any) -> float:
 
 
 @with_parameters(POINTS)
-def calinski_harabasz(X: Any, labels: Any) -> float:
+def calinski_harabasz(X: ArrayLike, labels: ArrayLike) -> float:
     r"""Spread between clusters over spread within, each per degree of freedom; more is better.
 
     .. math:: \frac{\sum_c n_c\|m_c - m\|^2/(k - 1)}{\sum_c\sum_{i\in c}\|x_i - m_c\|^2/(n - k)}
@@ -95,7 +96,7 @@ def calinski_harabasz(X: Any, labels: Any) -> float:
 
 
 @with_parameters(POINTS)
-def inertia(X: Any, labels: Any, centers: Any = None) -> float:
+def inertia(X: ArrayLike, labels: ArrayLike, centers: ArrayLike | None = None) -> float:
     r"""Sum of squared distances to the center of the own cluster, :math:`\sum_i\|x_i - m_{c(i)}\|^2`.
 
     Centers are the clusters' means unless given, one row per sorted label.

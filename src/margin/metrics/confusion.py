@@ -5,9 +5,8 @@ r"""The confusion matrix and measures of agreement over all classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, labels_pair, weights
@@ -17,7 +16,7 @@ __all__ = ["accuracy", "balanced_accuracy", "cohen_kappa", "confusion_counts", "
 
 
 @with_parameters(LABELS)
-def accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Fraction of rows whose label is right.
 
     Examples
@@ -30,7 +29,9 @@ def accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 
 @with_parameters(LABELS)
-def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None, sample_weight: Any = None) -> np.ndarray:
+def confusion_matrix(
+    y_true: ArrayLike, y_pred: ArrayLike, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> np.ndarray:
     """Counts (or weights) of rows by true label (rows) and predicted label (columns).
 
     Labels are in sorted order, or in the order of ``labels``; rows with other labels are left out.
@@ -66,7 +67,7 @@ def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None, sample_weight
 
 
 @with_parameters(LABELS)
-def balanced_accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Mean over true classes of the fraction found, :math:`\frac1K\sum_i C_{ii}/\sum_j C_{ij}`."""
     matrix = confusion_matrix(y_true, y_pred, sample_weight=sample_weight)
     occurring = matrix.sum(axis=1) > 0
@@ -74,7 +75,7 @@ def balanced_accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> fl
 
 
 @with_parameters(LABELS)
-def matthews(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def matthews(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Matthews correlation: Pearson's correlation of the two labelings, also for more than two classes.
 
     With row sums :math:`t`, column sums :math:`p`, total :math:`s` and trace :math:`c` of the confusion matrix it is
@@ -89,7 +90,7 @@ def matthews(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 
 @with_parameters(LABELS)
-def cohen_kappa(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def cohen_kappa(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Agreement beyond chance, :math:`(p_o - p_e)/(1 - p_e)`, with :math:`p_e` that of independent labelings.
 
     Examples

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError
@@ -15,7 +16,7 @@ __all__ = ["cumulative_gains", "threshold_counts"]
 
 
 @with_parameters(SCORES)
-def cumulative_gains(y_true: Any, score: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def cumulative_gains(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
     r"""Fraction of positives found among the fraction of rows with the highest scores, at every distinct score.
 
     Rows of equal score are taken together. A random order gives the diagonal; the ratio of the two is the lift.
@@ -33,7 +34,7 @@ def cumulative_gains(y_true: Any, score: Any, pos_label: Any = None) -> tuple[np
 
 
 @with_parameters(SCORES)
-def threshold_counts(y_true: Any, score: Any, pos_label: Any = None) -> dict[str, np.ndarray]:
+def threshold_counts(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> dict[str, np.ndarray]:
     """How many positives and negatives score at least as much as each threshold; thresholds fall from infinity.
 
     All four cells of the confusion matrix follow, since the last entries are the totals.

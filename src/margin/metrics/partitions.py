@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import labels_pair
@@ -19,7 +20,7 @@ __all__ = ["adjusted_rand", "completeness", "homogeneity", "normalized_mutual_in
 
 
 @with_parameters(PARTITIONS)
-def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
+def adjusted_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     r"""Rand index corrected for chance: 1 for equal partitions, 0 on average for independent ones.
 
     With :math:`\binom{n_{ij}}2` pairs together in both, :math:`a` and :math:`b` pairs together in each labeling and
@@ -41,7 +42,7 @@ def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
 
 
 @with_parameters(PARTITIONS)
-def normalized_mutual_information(labels_true: Any, labels_pred: Any, average: str = "arithmetic") -> float:
+def normalized_mutual_information(labels_true: ArrayLike, labels_pred: ArrayLike, average: str = "arithmetic") -> float:
     r"""Mutual information over a mean of the two entropies, :math:`I(U; V)/\operatorname{mean}(H(U), H(V))`.
 
     ``average`` is "arithmetic", "geometric", "min" or "max". Two single clusters agree fully: 1.
@@ -67,21 +68,21 @@ def normalized_mutual_information(labels_true: Any, labels_pred: Any, average: s
 
 
 @with_parameters(PARTITIONS)
-def homogeneity(labels_true: Any, labels_pred: Any) -> float:
+def homogeneity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     r"""Each cluster holds one class only: :math:`1 - H(\text{class} \mid \text{cluster})/H(\text{class})`."""
     information, h_true, _ = _information("homogeneity", labels_true, labels_pred)
     return min(information / h_true, 1.0) if h_true > 0 else 1.0
 
 
 @with_parameters(PARTITIONS)
-def completeness(labels_true: Any, labels_pred: Any) -> float:
+def completeness(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     r"""Each class lies in one cluster only: :math:`1 - H(\text{cluster} \mid \text{class})/H(\text{cluster})`."""
     information, _, h_pred = _information("completeness", labels_true, labels_pred)
     return min(information / h_pred, 1.0) if h_pred > 0 else 1.0
 
 
 @with_parameters(PARTITIONS)
-def v_measure(labels_true: Any, labels_pred: Any, beta: float = 1.0) -> float:
+def v_measure(labels_true: ArrayLike, labels_pred: ArrayLike, beta: float = 1.0) -> float:
     r"""Weighted harmonic mean of homogeneity and completeness, :math:`(1 + \beta)hc/(\beta h + c)`.
 
     Parameters

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, positive_label, ratio, weights
@@ -30,7 +31,9 @@ _SUM_TOLERANCE = 1e-3
 
 
 @with_parameters(PROBABILITIES)
-def log_loss(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None) -> float:
+def log_loss(
+    y_true: ArrayLike, proba: ArrayLike, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Mean negative log-probability of the true class, :math:`-\frac1n\sum_i \log p_{i, y_i}`, in nats.
 
     Probabilities are kept a machine epsilon (of their type) away from 0 and 1, so a confident mistake costs about 36
@@ -48,7 +51,9 @@ def log_loss(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = N
 
 
 @with_parameters(PROBABILITIES)
-def brier(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None) -> float:
+def brier(
+    y_true: ArrayLike, proba: ArrayLike, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Mean squared error of the probabilities: :math:`(p_i - y_i)^2` for two classes, summed over classes for more.
 
     Examples
@@ -64,7 +69,7 @@ def brier(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None
 
 
 @with_parameters(PROBABILITIES)
-def mcfadden_r2(y_true: Any, proba: Any, labels: Any = None) -> float:
+def mcfadden_r2(y_true: ArrayLike, proba: ArrayLike, labels: ArrayLike | None = None) -> float:
     r"""McFadden's pseudo R squared, :math:`1 - \ell/\ell_0`, with the class frequencies as the null model.
 
     It is 0 for the class frequencies themselves, 1 for certainty of what happens, negative for worse than that.
@@ -89,12 +94,12 @@ class CalibrationBins:
 
 @with_parameters(PROBABILITIES)
 def calibration_bins(
-    y_true: Any,
-    proba: Any,
+    y_true: ArrayLike,
+    proba: ArrayLike,
     n_bins: int = 10,
     strategy: str = "uniform",
-    labels: Any = None,
-    sample_weight: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> CalibrationBins:
     """Bins of equal width ("uniform") or equal count ("quantile"), empty ones left out.
 
@@ -130,12 +135,12 @@ def calibration_bins(
 
 @with_parameters(PROBABILITIES)
 def expected_calibration_error(
-    y_true: Any,
-    proba: Any,
+    y_true: ArrayLike,
+    proba: ArrayLike,
     n_bins: int = 10,
     strategy: str = "uniform",
-    labels: Any = None,
-    sample_weight: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     r"""Mean gap between confidence and frequency over bins, :math:`\sum_b \frac{w_b}{w} |c_b - f_b|`."""
     bins = calibration_bins(y_true, proba, n_bins, strategy, labels, sample_weight)

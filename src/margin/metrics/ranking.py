@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, ratio, weights
@@ -20,7 +21,7 @@ __all__ = ["average_precision", "pair_count", "precision_recall_curve", "roc_auc
 
 @with_parameters(SCORES)
 def roc_curve(
-    y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
+    y_true: ArrayLike, score: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""False and true positive rates, :math:`FP/(FP + TN)` and :math:`TP/(TP + FN)`, at every distinct threshold.
 
@@ -40,12 +41,12 @@ def roc_curve(
 
 @with_parameters(SCORES)
 def roc_auc(
-    y_true: Any,
-    score: Any,
-    labels: Any = None,
+    y_true: ArrayLike,
+    score: ArrayLike,
+    labels: ArrayLike | None = None,
     average: str = "macro",
     pos_label: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     r"""Probability that a random positive scores above a random negative, a tie counting one half: the area under ROC.
 
@@ -76,7 +77,7 @@ def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) ->
 
 @with_parameters(SCORES)
 def precision_recall_curve(
-    y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
+    y_true: ArrayLike, score: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity."""
     where = "precision_recall_curve"
@@ -89,12 +90,12 @@ def precision_recall_curve(
 
 @with_parameters(SCORES)
 def average_precision(
-    y_true: Any,
-    score: Any,
-    labels: Any = None,
+    y_true: ArrayLike,
+    score: ArrayLike,
+    labels: ArrayLike | None = None,
     average: str = "macro",
     pos_label: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     r"""Precision averaged over steps of recall, :math:`\sum_t (R_t - R_{t-1}) P_t`. Arguments as in :func:`roc_auc`.
 
@@ -114,7 +115,7 @@ def _steps(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -
 
 
 @with_parameters(SCORES)
-def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int, int]:
+def pair_count(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> tuple[int, int, int]:
     r"""Pairs of a positive and a negative row by order of their scores: (positive above, tied, positive below).
 
     The first plus half the second, over all three, is the area under the ROC curve.
@@ -133,7 +134,13 @@ def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int
 
 
 @with_parameters(SCORES)
-def top_k_accuracy(y_true: Any, score: Any, k: int = 2, labels: Any = None, sample_weight: Any = None) -> float:
+def top_k_accuracy(
+    y_true: ArrayLike,
+    score: ArrayLike,
+    k: int = 2,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Fraction of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
 
     Parameters

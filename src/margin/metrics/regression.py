@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.core.quantiles import weighted_quantile
@@ -29,7 +30,7 @@ __all__ = [
 
 
 @with_parameters(RESPONSES)
-def mse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def mse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Mean squared error :math:`\sum_i w_i (y_i - \hat y_i)^2 / \sum_i w_i`.
 
     Examples
@@ -42,28 +43,28 @@ def mse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 
 @with_parameters(RESPONSES)
-def rmse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Root of the mean squared error, in the units of the response."""
     y, p, w = _arguments("rmse", y_true, y_pred, sample_weight)
     return float(np.mean(np.sqrt(_mean((y - p) ** 2, w))))
 
 
 @with_parameters(RESPONSES)
-def mae(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Mean absolute error :math:`\sum_i w_i |y_i - \hat y_i| / \sum_i w_i`."""
     y, p, w = _arguments("mae", y_true, y_pred, sample_weight)
     return float(np.mean(_mean(np.abs(y - p), w)))
 
 
 @with_parameters(RESPONSES)
-def max_error(y_true: Any, y_pred: Any) -> float:
+def max_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """The largest absolute error of all rows and outputs."""
     y, p, _ = _arguments("max_error", y_true, y_pred, None)
     return float(np.max(np.abs(y - p)))
 
 
 @with_parameters(RESPONSES)
-def rmsle(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def rmsle(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Root of the mean squared difference of :math:`\log(1 + y)`: relative errors of values that are not negative."""
     y, p, w = _arguments("rmsle", y_true, y_pred, sample_weight)
     if np.any(y < 0) or np.any(p < 0):
@@ -72,7 +73,7 @@ def rmsle(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 
 @with_parameters(RESPONSES)
-def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def median_absolute_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Median of :math:`|y_i - \hat y_i|`, of the weighted distribution where there are weights."""
 
     y, p, w = _arguments("median_absolute_error", y_true, y_pred, sample_weight)
@@ -80,7 +81,7 @@ def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -
 
 
 @with_parameters(RESPONSES)
-def r2(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Coefficient of determination :math:`1 - \sum_i w_i(y_i - \hat y_i)^2 / \sum_i w_i(y_i - \bar y)^2`.
 
     For a constant response it is 1 when the prediction is perfect and 0 otherwise. It is negative for predictions
@@ -98,7 +99,7 @@ def r2(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 
 @with_parameters(RESPONSES)
-def adjusted_r2(y_true: Any, y_pred: Any, n_features: int, sample_weight: Any = None) -> float:
+def adjusted_r2(y_true: ArrayLike, y_pred: ArrayLike, n_features: int, sample_weight: ArrayLike | None = None) -> float:
     r"""R squared with the price of its features: :math:`1 - (1 - R^2)\frac{n - 1}{n - m - 1}`.
 
     Parameters
@@ -115,7 +116,7 @@ def adjusted_r2(y_true: Any, y_pred: Any, n_features: int, sample_weight: Any = 
 
 
 @with_parameters(RESPONSES)
-def explained_variance(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def explained_variance(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Explained variance, :math:`1 - \mathrm{Var}(y - \hat y)/\mathrm{Var}(y)`: blind to a constant shift."""
     y, p, w = _arguments("explained_variance", y_true, y_pred, sample_weight)
     residual = y - p
@@ -123,7 +124,7 @@ def explained_variance(y_true: Any, y_pred: Any, sample_weight: Any = None) -> f
 
 
 @with_parameters(RESPONSES)
-def explained_ratio(y_true: Any, y_pred: Any) -> float:
+def explained_ratio(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     r"""Spread of predictions over spread of responses, :math:`\sum_i(\hat y_i - \bar y)^2/\sum_i(y_i - \bar y)^2`.
 
     It equals :func:`r2` for least squares with an intercept on the rows it was fitted to, and in general nowhere else.
@@ -134,7 +135,7 @@ def explained_ratio(y_true: Any, y_pred: Any) -> float:
 
 
 @with_parameters(RESPONSES)
-def squared_correlation(y_true: Any, y_pred: Any) -> float:
+def squared_correlation(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     r"""Squared Pearson correlation of responses and predictions: blind to shift and scale."""
     y, p, w = _arguments("squared_correlation", y_true, y_pred, None)
     dy, dp = y - _mean(y, w), p - _mean(p, w)
@@ -142,7 +143,7 @@ def squared_correlation(y_true: Any, y_pred: Any) -> float:
 
 
 @with_parameters(RESPONSES)
-def mape(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def mape(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Mean absolute error relative to the response, :math:`|y_i - \hat y_i| / |y_i|`; 0.1 is ten percent.
 
     A response of zero is replaced by the machine epsilon, which makes the value huge rather than undefined.
@@ -152,7 +153,7 @@ def mape(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 
 @with_parameters(RESPONSES)
-def pinball(y_true: Any, y_pred: Any, alpha: float = 0.5, sample_weight: Any = None) -> float:
+def pinball(y_true: ArrayLike, y_pred: ArrayLike, alpha: float = 0.5, sample_weight: ArrayLike | None = None) -> float:
     r"""Pinball loss :math:`\alpha(y - \hat y)_+ + (1 - \alpha)(\hat y - y)_+`: least for the ``alpha`` quantile.
 
     Parameters

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from margin.core.arguments import finite as finite_array
@@ -96,7 +97,7 @@ def frechet_distance_of_normals(mean_a: Any, covariance_a: Any, mean_b: Any, cov
 
 
 @with_parameters(SAMPLES)
-def frechet_distance(real: Any, generated: Any) -> float:
+def frechet_distance(real: ArrayLike, generated: ArrayLike) -> float:
     """Squared Frechet distance of the normals with the means and covariances of two sets of feature rows.
 
     Its bias falls like 1/n: two samples of one distribution are never at distance 0, and sets of different sizes cannot
@@ -107,7 +108,7 @@ def frechet_distance(real: Any, generated: Any) -> float:
 
 
 @with_parameters(SAMPLES)
-def debiased_frechet_distance(real: Any, generated: Any, n_splits: int = 8, random_state: int = 0) -> float:
+def debiased_frechet_distance(real: ArrayLike, generated: ArrayLike, n_splits: int = 8, random_state: int = 0) -> float:
     """The Frechet distance extrapolated to infinitely many rows; it may come out slightly negative.
 
     The bias is proportional to 1/n, so halves have twice that of the whole: twice the distance of the whole minus the
@@ -130,7 +131,7 @@ def debiased_frechet_distance(real: Any, generated: Any, n_splits: int = 8, rand
 
 
 @with_parameters(SAMPLES)
-def mmd_squared(real: Any, generated: Any, gamma: float | None = None) -> float:
+def mmd_squared(real: ArrayLike, generated: ArrayLike, gamma: float | None = None) -> float:
     r"""Unbiased squared maximum mean discrepancy with kernel :math:`\exp(-\gamma \lVert x - y \rVert^2)`.
 
     Near 0, and possibly negative, for one distribution. ``gamma`` is 1 over the median squared distance by default.
@@ -151,7 +152,7 @@ def mmd_squared(real: Any, generated: Any, gamma: float | None = None) -> float:
 
 
 @with_parameters(SAMPLES)
-def manifold_scores(real: Any, generated: Any, k: int = 5) -> Manifold:
+def manifold_scores(real: ArrayLike, generated: ArrayLike, k: int = 5) -> Manifold:
     """Precision, recall, density and coverage with balls that reach to the k-th neighbor in the same set.
 
     Parameters
@@ -172,7 +173,7 @@ def manifold_scores(real: Any, generated: Any, k: int = 5) -> Manifold:
 
 
 @with_parameters(SAMPLES)
-def nearest_neighbor_test(real: Any, generated: Any) -> TwoSampleTest:
+def nearest_neighbor_test(real: ArrayLike, generated: ArrayLike) -> TwoSampleTest:
     """Two-sample test by leave-one-out nearest neighbors: whether a row's neighbor is from the same set.
 
     Accuracy 1/2 means that the sets cannot be told apart, 1 that they are separate, 0 that each row has a copy in the
@@ -192,7 +193,7 @@ def nearest_neighbor_test(real: Any, generated: Any) -> TwoSampleTest:
 
 
 @with_parameters(SAMPLES)
-def memorization(train: Any, held_out: Any, generated: Any, level: float = 0.01) -> Memorization:
+def memorization(train: Any, held_out: Any, generated: ArrayLike, level: float = 0.01) -> Memorization:
     """Whether generated rows are nearer to the training rows than held-out rows are, by the rank-sum test.
 
     Parameters

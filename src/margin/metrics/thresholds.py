@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import ratio
@@ -16,7 +17,9 @@ __all__ = ["best_threshold", "cost_at_threshold", "recall_at_fpr", "threshold_sw
 
 
 @with_parameters(SCORES)
-def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: Any = None) -> dict[str, np.ndarray]:
+def threshold_sweep(
+    y_true: ArrayLike, score: ArrayLike, thresholds: ArrayLike | None = None, pos_label: Any = None
+) -> dict[str, np.ndarray]:
     """Precision, recall, false positive rate and accuracy when a row is positive if its score *exceeds* a threshold.
 
     Recall and false positive rate never rise with the threshold; precision may fall. Where nothing is called positive
@@ -45,7 +48,11 @@ def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: 
 
 @with_parameters(SCORES)
 def best_threshold(
-    y_true: Any, score: Any, cost_false_positive: float = 1.0, cost_false_negative: float = 1.0, pos_label: Any = None
+    y_true: ArrayLike,
+    score: ArrayLike,
+    cost_false_positive: float = 1.0,
+    cost_false_negative: float = 1.0,
+    pos_label: Any = None,
 ) -> tuple[float, float]:
     """The threshold with the least mean cost of errors, and that cost; rows that exceed it are called positive."""
     where = "best_threshold"
@@ -62,8 +69,8 @@ def best_threshold(
 
 @with_parameters(SCORES)
 def cost_at_threshold(
-    y_true: Any,
-    score: Any,
+    y_true: ArrayLike,
+    score: ArrayLike,
     threshold: float,
     cost_false_positive: float = 1.0,
     cost_false_negative: float = 1.0,
@@ -87,7 +94,7 @@ def cost_at_threshold(
 
 
 @with_parameters(SCORES)
-def recall_at_fpr(y_true: Any, score: Any, max_fpr: float, pos_label: Any = None) -> float:
+def recall_at_fpr(y_true: ArrayLike, score: ArrayLike, max_fpr: float, pos_label: Any = None) -> float:
     """The largest recall of a threshold whose false positive rate is at most ``max_fpr``.
 
     Parameters

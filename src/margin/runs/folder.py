@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from margin.core.file_locks import take_lock
+from margin.core.notices import warn_user
 from margin.runs.journal import Journal, RunError
 from margin.runs.training import train
 from margin.store.container import temporary_files, write_atomically
@@ -194,14 +196,11 @@ class Run:
         try:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise RunError(f"{path} cannot be opened as the lock of the run: it is not a file.")
-            try:
-                import fcntl
-
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # no such lock on this system
-                pass
-            except OSError:
-                raise RunError(f"{self.folder} is being trained by another process.") from None
+            locked = take_lock(number)
+            if locked is False:
+                raise RunError(f"{self.folder} is being trained by another process.")
+            if locked is None and os.name == "posix":  # elsewhere there never is one
+                warn_user(f"{self.folder}: its file system has no locks: two processes could train it at once.")
             yield
         finally:
             os.close(number)

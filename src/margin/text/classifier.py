@@ -98,7 +98,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
 
     _rarity: np.ndarray | None = attribute(None, "How rare each token is, until the network has it.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
         """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts.
 
         ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out texts; with

@@ -67,8 +67,19 @@ function Room({ module, ...props }) {
   return loaded.module === module ? html`<${loaded.Component} ...${props} />` : html`<p class="quiet" aria-busy="true">…</p>`;
 }
 
+/** Whether the stream of events is broken. */
+function useLost() {
+  const [lost, setLost] = useState(false);
+  useEffect(() => {
+    const hear = (event) => setLost(event.detail.lost);
+    addEventListener("margin:connection", hear);
+    return () => removeEventListener("margin:connection", hear);
+  }, []);
+  return lost;
+}
+
 function Shell() {
-  const { path, query } = usePlace();
+  const { path, query } = usePlace(), lost = useLost();
   const [lab, setLab] = useState(null);
   const [problem, setProblem] = useState(null);
   useEffect(() => { get("/lab").then(setLab, (refusal) => setProblem(refusal.message)); }, []);
@@ -87,6 +98,7 @@ function Shell() {
       </nav>
       <${Theme} />
     </header>
+    ${lost && html`<p class="problem lost" role="alert">The lab does not answer. If it was started again, open the address that it printed: this page then goes on by itself.</p>`}
     <main id="room" class="room-${name}" tabindex="-1">
       ${room
         ? html`<${Room} module=${room.module} path=${path} query=${query} navigate=${navigate} />`

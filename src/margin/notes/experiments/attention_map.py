@@ -38,9 +38,13 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     positions = range(len(data["labels"]))
+    figure.set_size_inches(11, 11)
     for block, row in enumerate(figure.subplots(2, 2)):
         for head, axis in enumerate(row):
-            axis.imshow(data["maps"][block, head], cmap="magma", vmin=0)
-            axis.set_xticks(positions, data["labels"], fontsize=5)
-            axis.set_yticks(positions, data["labels"], fontsize=5)
-            axis.set_title(f"block {block + 1}, head {head + 1}", fontsize=8)
+            shades = axis.imshow(data["maps"][block, head], cmap="magma", vmin=0, vmax=1)
+            axis.set_xticks(positions, data["labels"], fontsize=7)
+            axis.set_yticks(positions, data["labels"], fontsize=7)
+            axis.set(
+                title=f"block {block + 1}, head {head + 1}", xlabel="letter that is read", ylabel="letter that reads"
+            )
+    figure.colorbar(shades, ax=figure.axes, location="bottom", shrink=0.4, label="attention weight")

@@ -123,11 +123,13 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     left.loglog(data["sizes"], data["noise"], "o-", label="measured")
     left.loglog(data["sizes"], data["sizes"] ** -0.5, "--", color="gray", label=r"$1/\sqrt{B}$")
-    left.set(title="error of a batch's mean", xlabel="batch size B")
+    left.set(title="Error of a batch's mean", xlabel="batch size B")
     for (name, scores), color in zip(data["scores"].items(), ("C0", "C1")):
         right.semilogx(data["sizes"], scores[:, 1], "o-", color=color, label=f"{name}, new rows")
         right.semilogx(data["sizes"], scores[:, 0], ":", color=color, label=f"{name}, training rows")
     right.axvspan(50, 100, color="honeydew", label="recommended in the notes")
-    right.set(title="accuracy after equally many rows", xlabel="batch size B")
-    left.legend()
-    right.legend()
+    right.set(title="Accuracy after equally many rows", xlabel="batch size B")
+    for axis in (left, right):
+        axis.set_xticks(data["sizes"], [str(size) for size in data["sizes"]])
+        axis.set_xticks([], minor=True)
+        axis.legend()

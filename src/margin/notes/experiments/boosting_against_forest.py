@@ -49,20 +49,25 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     place = np.arange(len(data["tables"]))
     for shift, name, color in ((-0.2, "boosting", "C0"), (0.2, "forest", "C2")):
         errors = data[name]
-        bars = axis.bar(place + shift, errors.mean(axis=1), 0.38, color=color, label=name, alpha=0.8)
+        spread = errors.std(axis=1) / np.sqrt(errors.shape[1])
+        axis.bar(place + shift, errors.mean(axis=1), 0.38, color=color, label=name, alpha=0.8)
         axis.errorbar(
             place + shift,
             errors.mean(axis=1),
-            errors.std(axis=1) / np.sqrt(errors.shape[1]),
+            spread,
             fmt="none",
             color="black",
             capsize=3,
         )
-        axis.bar_label(bars, fmt="%.2f", padding=6)
-    axis.axhline(1.0, color="0.5", linestyle="--", label="always the mean, or the commonest class")
+        for x, mean, half in zip(place + shift, errors.mean(axis=1), spread):
+            axis.annotate(
+                f"{mean:.2f}", (x, mean + half), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=9
+            )
+    axis.axhline(1.0, color="0.5", linestyle="--")
+    axis.text(-0.4, 1.01, "always the mean, or the commonest class", color="0.35", va="bottom")
     axis.set_xticks(place, data["tables"])
-    axis.set(ylabel="held-out error, relative", title="Neither wins everywhere")
-    axis.legend()
+    axis.set(ylabel="held-out error, relative", ylim=(0, 1.15), title="Neither wins everywhere")
+    axis.legend(loc="upper left", bbox_to_anchor=(0, 0.85))
 
 
 def _table(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, bool]:

@@ -101,10 +101,14 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(4 * len(data["games"]), 4.6)
     axes = figure.subplots(1, len(data["games"]), squeeze=False)[0]
     for ax, (name, kind) in zip(axes, data["games"].items()):
         _, modes = clouds(kind, np.random.default_rng(0), 1)
         ax.scatter(*data[name]["samples"].T, s=2, alpha=0.4)
-        ax.scatter(*modes.T, marker="+", color="black")
+        ax.scatter(*modes.T, marker="+", color="black", s=60)
         covered, quality = np.mean(data[name]["covered"]), np.mean(data[name]["high_quality"])
-        ax.set(title=f"{name}: {covered:g} of {len(modes)}, {quality:.0%} near", aspect="equal")
+        ax.set(title=f"{name}: {covered:g} of {len(modes)}, {quality:.0%} near")
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_box_aspect(1)
+    axes[0].set_xlabel("crosses: modes of the data; dots: samples")

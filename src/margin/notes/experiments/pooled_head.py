@@ -61,5 +61,11 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     ax = figure.subplots()
     for name, accuracy in data["accuracy"].items():
         ax.plot(data["shifts"], accuracy, "o-", label=f"{name} head, {data['head'][name]:,} parameters")
-    ax.set(title="digits moved by some pixels", xlabel="pixels", ylabel="test accuracy", xticks=data["shifts"])
+    ax.set(
+        title="Digits moved by some pixels",
+        xlabel="moved by (pixels)",
+        ylim=(0, 1.02),
+        ylabel="test accuracy",
+        xticks=data["shifts"],
+    )
     ax.legend()

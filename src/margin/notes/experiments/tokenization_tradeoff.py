@@ -59,8 +59,12 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     axis = figure.subplots()
-    axis.plot(data["sizes"], data["lengths"], "o-", label="byte pairs")
+    axis.plot(data["sizes"], data["lengths"], "o-")
+    marks = [("byte pairs", data["sizes"][1], data["lengths"][1])]
     for level, (size, length) in data["ends"].items():
-        axis.plot(size, length, "s", label={"char": "characters", "word": "words"}[level])
-    axis.set(xscale="log", xlabel="vocabulary", ylabel="tokens per sentence", title="finer tokens, longer sequences")
-    axis.legend()
+        axis.plot(size, length, "s", markersize=9)
+        marks.append(({"char": "characters", "word": "words"}[level], size, length))
+    for text, size, length in marks:
+        axis.annotate(text, (size, length), xytext=(9, 6), textcoords="offset points")
+    axis.set(xscale="log", xlabel="vocabulary (different tokens)", ylabel="tokens per sentence")
+    axis.set_title("Finer tokens, longer sequences")

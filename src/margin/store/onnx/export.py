@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from margin.store.container import write_atomically
@@ -42,7 +43,7 @@ MODELS: dict[str, Callable[[OnnxGraph, Any, str], ModelOutput]] = {
 PIPELINES = ("Pipeline", "BoundedPipeline")
 
 
-def export_onnx(model: Any, path: str | Path) -> Path:
+def export_onnx(model: BaseEstimator, path: str | Path) -> Path:
     """Write a fitted model, alone or behind the preparation of its columns, as an ONNX file.
 
     A model fitted to an array takes ``X`` (n, p). One that was fitted to a table takes an input (n, 1) per column, by
