@@ -74,6 +74,7 @@ $(LOWEST)/.ready: pyproject.toml compiling/floors.py
 generated: $(VENV)/.dev ## write what is made from the code: the stub of the package, the references of commands and functions
 	$(BIN)/python -m margin.stub > build/stub.pyi && mv build/stub.pyi src/margin/__init__.pyi
 	$(BIN)/python -m margin.stub compare > build/calling.pyi && mv build/calling.pyi src/margin/service/comparison/calling.pyi
+	$(BIN)/python -m margin.stub rules > build/rules.py && mv build/rules.py src/margin/optimize/rules/__init__.py
 	$(BIN)/python -m margin.cli.reference > build/cli.md && mv build/cli.md docs/cli.md
 	$(BIN)/python -m margin.service.public_functions > build/functions.md && mv build/functions.md docs/functions.md
 

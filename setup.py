@@ -48,6 +48,7 @@ BUNDLES = {
     "svm": [
         *("margin.kernels.smo_kernels", "margin.kernels.small_pairs_kernels", "margin.kernels.column_kernels"),
         *("margin.kernels.dual_descent_kernels", "margin.kernels.l1_squared_hinge_kernels"),
+        "margin.kernels.newton_kernels",
         *("margin.kernels.crammer_singer_kernels", "margin.kernels.gaussian_process.radial_kernels"),
     ],
     "text": [

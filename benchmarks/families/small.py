@@ -7,19 +7,17 @@ unless the name of the case says otherwise.
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring.harness import Case, Peer
+from benchmarks.measuring.calls import Data, make_case, make_model, repeat
+from benchmarks.measuring.harness import Case
 
 __all__ = ["cases"]
 
-Data = dict[str, Any]
-PEERS = {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex", "lightgbm": "LightGBM", "xgboost": "XGBoost"}
 INTELEX = ("sklearnex",)
 QUIET = {"lightgbm": {"verbose": -1, "n_jobs": 1}, "xgboost": {"n_jobs": 1}}
 
@@ -128,17 +126,6 @@ def _penalized(data: Data, model: Any) -> float:
     return float(-np.log(chance).sum() + 0.5 * np.sum(model.coef_**2))
 
 
-def _model(library: str, where: str, params: Data) -> Any:
-    """``where`` is the path of ours and the module of the peers' class (of the same name unless it is told)."""
-    own, _, theirs = where.partition(" ")
-    package, _, name = own.rpartition(".")
-    theirs = theirs or package
-    module, _, other = theirs.partition(".")
-    path, cls = (f"margin.{package}", name) if library == "margin" else (f"{library}.{module}", other or name)
-    model = getattr(importlib.import_module(path), cls)(**params)
-    return model.set_params(random_state=0) if "random_state" in model.get_params() else model
-
-
 def _fit(
     task: str,
     size: str,
@@ -151,9 +138,9 @@ def _fit(
     **params: Any,
 ) -> Case:
     def call(library: str, data: Data) -> Any:
-        return _again(lambda: _model(library, where, params).fit(data["X"], data["y"]), times)
+        return repeat(lambda: make_model(library, where, params).fit(data["X"], data["y"]), times)
 
-    return _case(f"{task}, fit", size, data, call, quality, quality_name, also)
+    return make_case(f"{task}, fit", size, data, call, quality, quality_name, also)
 
 
 def _one_row(
@@ -164,14 +151,14 @@ def _one_row(
 
     def call(library: str, data: Data) -> Any:
         if library not in fitted:
-            fitted[library] = _model(library, where, {}).fit(data["X"], data["y"])
+            fitted[library] = make_model(library, where, {}).fit(data["X"], data["y"])
         rows = data["test_X"]
-        return _again(lambda: [fitted[library].predict(rows[i : i + 1])[0] for i in range(20)], times // 5)
+        return repeat(lambda: [fitted[library].predict(rows[i : i + 1])[0] for i in range(20)], times // 5)
 
     def right(data: Data, found: Any) -> float:
         return float(np.mean(np.array(found) != data["test_y"][:20]))
 
-    return _case(f"{task}, predict one row", size, data, call, right, "error", also)
+    return make_case(f"{task}, predict one row", size, data, call, right, "error", also)
 
 
 def _boosting(size: str, data: Callable[[], Data]) -> Case:
@@ -179,12 +166,12 @@ def _boosting(size: str, data: Callable[[], Data]) -> Case:
 
     def call(library: str, data: Data) -> Any:
         if library in ("margin", "sklearn"):
-            return _model(library, "trees.HistGradientBoostingClassifier ensemble", {}).fit(data["X"], data["y"])
+            return make_model(library, "trees.HistGradientBoostingClassifier ensemble", {}).fit(data["X"], data["y"])
         name = {"lightgbm": "LGBMClassifier", "xgboost": "XGBClassifier"}[library]
         cls = getattr(importlib.import_module(library), name)
         return cls(n_estimators=100, random_state=0, **QUIET[library]).fit(data["X"], data["y"])
 
-    return _case("boosting, 100 rounds, fit", size, data, call, _log_loss, "log-loss", ("lightgbm", "xgboost"))
+    return make_case("boosting, 100 rounds, fit", size, data, call, _log_loss, "log-loss", ("lightgbm", "xgboost"))
 
 
 def _density_of(size: str, data: Callable[[], Data]) -> Case:
@@ -192,38 +179,13 @@ def _density_of(size: str, data: Callable[[], Data]) -> Case:
 
     def call(library: str, data: Data) -> Any:
         return (
-            _model(library, "neighbors.density.KernelDensity neighbors", {})
+            make_model(library, "neighbors.density.KernelDensity neighbors", {})
             .fit(data["X"])
             .score_samples(data["test_X"])
         )
 
-    return _case("kernel density, fit and score", size, data, call, lambda _, found: found.mean(), "log-density", ())
-
-
-def _case(
-    name: str,
-    size: str,
-    data: Callable[[], Data],
-    call: Callable[[str, Data], Any],
-    quality: Callable[[Data, Any], float],
-    quality_name: str,
-    also: tuple[str, ...],
-) -> Case:
-    peers = tuple(Peer(PEERS[library], library, partial(_quietly, call, library)) for library in ("sklearn", *also))
-    ours = partial(_quietly, call, "margin")
-    return Case(name, size, data, ours, peers, quality, quality_name, rounds=5, memory=False)
-
-
-def _quietly(call: Callable[[str, Data], Any], library: str, data: Data) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return call(library, data)
-
-
-def _again(call: Callable[[], Any], times: int) -> Any:
-    for _ in range(times - 1):
-        call()
-    return call()
+    task = "kernel density, fit and score"
+    return make_case(task, size, data, call, lambda _, found: found.mean(), "log-density", ())
 
 
 def _error(data: Data, model: Any) -> float:

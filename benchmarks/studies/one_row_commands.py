@@ -13,12 +13,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import margin
+from benchmarks.measuring.evidence import Finding, save_findings
 
+NAME = "one-row-commands"
+MOST = 1.0  # seconds of processor time
 MODELS = ("gaussian-nb", "k-neighbors-classifier", "logistic-regression", "svc", "random-forest-classifier",
           "hist-gradient-boosting-classifier")  # fmt: skip
 COUNTED = "import sys; from margin.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
@@ -42,23 +46,46 @@ def saved(name: str, folder: Path) -> tuple[str, str]:
     return str(model), str(row)
 
 
+def measure(name: str, folder: Path, rounds: int) -> dict[str, Any]:
+    command = ["predict", *saved(name, folder)]
+    ours, theirs = float("inf"), float("inf")
+    for _ in range(rounds):
+        ours = min(ours, processor_seconds("-m", "margin", *command))
+        theirs = min(theirs, processor_seconds("-c", "import sklearn.base"))
+    counted = subprocess.run([sys.executable, "-c", COUNTED, *command], capture_output=True, text=True)
+    loaded = counted.stderr.split()
+    own = sum(module.partition(".")[0] == "margin" for module in loaded)
+    return {"model": name, "seconds": ours, "import": theirs, "modules": len(loaded), "own": own}
+
+
+def told(row: dict[str, Any]) -> str:
+    return (
+        f"{row['seconds']:.2f} s, {row['seconds'] / row['import']:.2f} of importing scikit-learn "
+        f"({row['import']:.2f} s), {row['modules']} modules, {row['own']} of Margin"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.one_row_commands", description=__doc__)
     parser.add_argument("models", nargs="*", default=MODELS)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--store", action="store_true", help="keep what was measured")
     options = parser.parse_args()
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in options.models:
-            command = ["predict", *saved(name, Path(folder))]
-            ours, theirs = float("inf"), float("inf")
-            for _ in range(options.rounds):
-                ours = min(ours, processor_seconds("-m", "margin", *command))
-                theirs = min(theirs, processor_seconds("-c", "import sklearn.base"))
-            counted = subprocess.run([sys.executable, "-c", COUNTED, *command], capture_output=True, text=True)
-            loaded = counted.stderr.split()
-            own = sum(module.partition(".")[0] == "margin" for module in loaded)
-            print(f"{name:34s} {ours:5.2f} s, {ours / theirs:4.2f} of importing scikit-learn ({theirs:.2f} s), "
-                  f"{len(loaded)} modules, {own} of Margin", flush=True)  # fmt: skip
+            rows.append(measure(name, Path(folder), options.rounds))
+            print(f"{name:34s} {told(rows[-1])}", flush=True)
+    if options.store:
+        goal = f"below {MOST:g} s"
+        save_findings(
+            NAME,
+            "One row by a command in a new process",
+            protocol=" ".join((__doc__ or "").partition("\n\n")[2].split()),
+            command="python -m benchmarks.studies.one_row_commands --store",
+            findings=[Finding(row["model"], told(row), goal, row["seconds"] < MOST) for row in rows],
+            raw=rows,
+        )
 
 
 if __name__ == "__main__":

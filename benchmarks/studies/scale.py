@@ -1,237 +1,171 @@
-"""Tables larger than memory: time and peak memory by rows: ``python -m benchmarks.studies.scale [--millions 1 4 16]``.
+"""Tables larger than memory: time and peak memory by rows and columns: ``python -m benchmarks.studies.scale``.
 
-Every case is a process of its own with one thread, which reads a folder of Parquet files of 20 columns and fits one
-model: ours on a stream, ours on the table in memory, scikit-learn by ``partial_fit`` on batches of the same files.
-Reading counts. Memory is the highest resident size of the process above the size after a small fit has loaded what the
-library loads; time is processor time. The tables are written to a temporary folder, which is removed at the end.
+Every case is a process of its own with one thread, which reads a folder of eight Parquet files and fits one model: ours
+on a stream, ours on the table in memory, or what others offer for such tables (:mod:`benchmarks.peers.scale_fits`).
+Reading counts. Time is processor time. Memory is the most that the process held at a time (pages of mapped files do not
+count: the system takes them back) above what it held after a small fit had loaded what the library loads. The tables
+are written to a temporary folder, which is removed at the end, or to one that ``--tables`` names, which stays.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.measuring.evidence import Finding
 from benchmarks.measuring.harness import same_threads
-from benchmarks.measuring.memory import FORGET, give_back, kilobytes
+from benchmarks.measuring.memory import give_back, kilobytes
 from benchmarks.measuring.study import Row, Study, run
+from benchmarks.peers.scale_fits import FITS, NAMES, TASKS, UNMATCHED, WAYS, quality, write_table
 
-COLUMNS, FILES, GROUP_ROWS, BATCH_ROWS = 20, 8, 100_000, 65_536
-TASKS = {
-    "least squares": "price",
-    "naive Bayes": "label",
-    "principal components": None,
-    "median, scale, ridge": "price",
-}
-WAYS = ("stream", "memory", "partial_fit")
-NAMES = {"stream": "ours on a stream", "memory": "ours in memory", "partial_fit": "scikit-learn, partial_fit"}
 GROWTH, SLOWER = 1.2, 1.3  # goals: memory of four times the rows, time of a stream beside that in memory
-FEATURES = [f"x{j}" for j in range(COLUMNS)]
+LOOK_SECONDS = 0.02
+SMALL_ROWS = 40_000
 
 
-def write_table(folder: Path, rows: int, seed: int) -> None:
-    """Files of a table in which a price and three labels depend on correlated columns."""
-    import pandas as pd
+class PeakMemory:
+    """Kilobytes of anonymous memory, looked at again and again while the block runs."""
 
-    folder.mkdir(parents=True)
-    mix = np.random.default_rng(0).normal(size=(COLUMNS, COLUMNS)) / COLUMNS**0.5
-    for i in range(FILES):
-        rng = np.random.default_rng([seed, i])
-        n = rows // FILES
-        label = rng.integers(3, size=n)
-        X = rng.normal(size=(n, COLUMNS)) @ mix + 0.5 * label[:, None] * mix[0] + 3.0
-        frame = pd.DataFrame(X, columns=FEATURES)
-        frame["price"], frame["label"] = X @ mix[1] + rng.normal(size=n), label
-        frame.to_parquet(folder / f"{i}.parquet", row_group_size=GROUP_ROWS)
+    def __enter__(self) -> PeakMemory:
+        self.most, self.ended = kilobytes("RssAnon"), threading.Event()
+        self.looking = threading.Thread(target=self._look)
+        self.looking.start()
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.looking.join()
 
-def fit_stream(task: str, folder: Path) -> Any:
-    import margin
-
-    target = TASKS[task]
-    rows = margin.stream(folder, target, columns=FEATURES)
-    if task != "median, scale, ridge":
-        return _ours(task).fit(rows)
-    from sklearn.pipeline import Pipeline
-
-    from margin.data.streams import fit_preparation
-
-    prepare = fit_preparation(_preparation(rows.head(1_000).X), rows)
-    return Pipeline([("prepare", prepare), ("model", _ours(task).fit(rows.map(prepare.transform)))])
+    def _look(self) -> None:
+        while not self.ended.wait(LOOK_SECONDS):
+            self.most = max(self.most, kilobytes("RssAnon"))
 
 
-def fit_memory(task: str, folder: Path) -> Any:
-    import pandas as pd
-    from sklearn.pipeline import Pipeline
-
-    target = TASKS[task]
-    table = pd.read_parquet(folder, columns=FEATURES + ([target] if target else []))
-    y = table.pop(target) if target else None
-    if task != "median, scale, ridge":
-        return _ours(task).fit(table, y)
-    return Pipeline([("prepare", _preparation(table[:1_000])), ("model", _ours(task))]).fit(table, y)
-
-
-def fit_partial(task: str, folder: Path) -> Any:
-    """The estimator of scikit-learn that learns from batches; its gradient steps are no exact least squares."""
-    from sklearn.decomposition import IncrementalPCA
-    from sklearn.linear_model import SGDRegressor
-    from sklearn.naive_bayes import GaussianNB
-
-    target = TASKS[task]
-    if task == "naive Bayes":
-        model, options = GaussianNB(), {"classes": [0, 1, 2]}
-    elif task == "principal components":
-        model, options = IncrementalPCA(10), {}
-    else:
-        model, options = SGDRegressor(random_state=0), {}
-    for X, y in _batches(folder, target):
-        model.partial_fit(X, *(() if target is None else (y,)), **options)
-    return model
-
-
-def _batches(folder: Path, target: str | None) -> Iterator[tuple[np.ndarray, Any]]:
-    from pyarrow import parquet
-
-    columns = FEATURES + ([target] if target else [])
-    for path in sorted(folder.glob("*.parquet")):
-        with parquet.ParquetFile(path, pre_buffer=False) as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False):
-                frame = batch.to_pandas()
-                yield frame[FEATURES].to_numpy(), frame[target].to_numpy() if target else None
-
-
-def _ours(task: str) -> Any:
-    import margin
-
-    return {
-        "least squares": margin.LinearRegression(),
-        "naive Bayes": margin.GaussianNB(),
-        "principal components": margin.PCA(10, svd_solver="covariance_eigh"),
-        "median, scale, ridge": margin.Ridge(),
-    }[task]
-
-
-def _preparation(some: Any) -> Any:
-    from margin.data import preprocessor
-
-    return preprocessor(some)
-
-
-FITS: dict[str, Callable[[str, Path], Any]] = {"stream": fit_stream, "memory": fit_memory, "partial_fit": fit_partial}
-
-
-def quality(task: str, model: Any, folder: Path) -> float:
-    """R2, accuracy or the fraction of the variance that ten components keep, on rows that no fit saw."""
-    import pandas as pd
-
-    table = pd.read_parquet(folder)
-    X = table[FEATURES] if hasattr(model, "feature_names_in_") else table[FEATURES].to_numpy()
-    if task == "principal components":
-        centered = np.asarray(X) - model.mean_
-        return float(np.square(centered @ model.components_.T).sum() / np.square(centered).sum())
-    return float(model.score(X, table[TASKS[task]]))
-
-
-def cost(task: str, way: str, folder: Path) -> Row:
+def cost(task: str, way: str, folder: Path, small: Path) -> Row:
     """Seconds, megabytes and quality of one fit, in this process."""
     fit = FITS[way]
-    fit(task, folder.parent / "small")  # loads what the library loads
+    fit(task, small)  # loads what the library loads
     give_back()
-    FORGET.write_text("5")  # the highest size so far is forgotten
-    before, cpu = kilobytes("VmRSS"), time.process_time()
-    model = fit(task, folder)
-    seconds, peak = time.process_time() - cpu, kilobytes("VmHWM")
+    before = kilobytes("RssAnon")
+    with PeakMemory() as memory:
+        cpu = time.process_time()
+        model = fit(task, folder)
+        seconds = time.process_time() - cpu
     return {
         "seconds": round(seconds, 2),
-        "megabytes": round((peak - before) / 1e3, 1),
-        "quality": round(quality(task, model, folder.parent / "small"), 6),
+        "megabytes": round((memory.most - before) / 1e3, 1),
+        "quality": round(quality(task, model, small), 6),
     }
 
 
 def conclude(rows: Sequence[Row]) -> list[Finding]:
     findings = []
     for task in dict.fromkeys(row["task"] for row in rows):
-        for way in WAYS:
-            some = sorted((row["millions"], row) for row in rows if (row["task"], row["way"]) == (task, way))
-            if some:
-                text = "; ".join(
-                    f"{m} million rows: {row['seconds']:.1f} s, {row['megabytes']:.0f} MB, {row['quality']:.4f}"
-                    for m, row in some
-                )
-                findings.append(Finding(f"{task}, {NAMES[way]}", text))
-        findings += _goals(task, {(row["way"], row["millions"]): row for row in rows if row["task"] == task})
+        for columns in sorted({row["columns"] for row in rows if row["task"] == task}):
+            some = [row for row in rows if (row["task"], row["columns"]) == (task, columns)]
+            findings += _measured(f"{task}, {columns} columns", some)
+            findings += _goals(f"{task}, {columns} columns", {(row["way"], row["millions"]): row for row in some})
     return findings
 
 
-def _goals(task: str, found: dict[tuple[str, int], Row]) -> list[Finding]:
+def _measured(what: str, rows: Sequence[Row]) -> list[Finding]:
     findings = []
-    if ("stream", 1) in found and ("stream", 4) in found:
-        growth = found["stream", 4]["megabytes"] / found["stream", 1]["megabytes"]
-        findings.append(
-            Finding(f"{task}: memory of 4 million rows by that of 1", f"{growth:.2f}", f"{GROWTH}", growth <= GROWTH)
+    for way in WAYS:
+        some = sorted((row["millions"], row) for row in rows if row["way"] == way)
+        text = "; ".join(
+            f"{m} million rows: {row['seconds']:.1f} s, {row['megabytes']:.0f} MB, {row['quality']:.4f}"
+            for m, row in some
         )
-    for millions in sorted({m for _, m in found}):
-        if ("stream", millions) in found and ("memory", millions) in found:
+        if text:
+            findings.append(Finding(f"{what}, {NAMES[way]}", text))
+    return findings
+
+
+def _goals(what: str, found: dict[tuple[str, int], Row]) -> list[Finding]:
+    findings = []
+    sizes = sorted(m for way, m in found if way == "stream")
+    for few, many in pairwise(sizes):
+        growth = found["stream", many]["megabytes"] / found["stream", few]["megabytes"]
+        reached = growth <= GROWTH
+        findings.append(
+            Finding(f"{what}: memory of {many} million rows by that of {few}", f"{growth:.2f}", f"{GROWTH}", reached)
+        )
+    for millions in sizes:
+        if ("memory", millions) in found:
             slower = found["stream", millions]["seconds"] / found["memory", millions]["seconds"]
-            what = f"{task}: time on a stream by that in memory, {millions} million rows"
-            findings.append(Finding(what, f"{slower:.2f}", f"{SLOWER}", slower <= SLOWER))
+            text = f"{what}: time on a stream by that in memory, {millions} million rows"
+            findings.append(Finding(text, f"{slower:.2f}", f"{SLOWER}", slower <= SLOWER))
     return findings
 
 
 STUDY = Study(
     name="scale",
     title="Tables larger than memory",
-    protocol="20 columns in 8 Parquet files, one thread, a process for each fit; reading counts; seconds of processor "
-    "time, megabytes above the loaded library, and R2, accuracy or variance kept on new rows.",
+    protocol="Eight Parquet files, one thread, a process for each fit; reading counts. Seconds of processor time on "
+    "two cores that others kept busy; megabytes above the loaded library, without pages of mapped files; R2, accuracy "
+    "or variance explained on new rows.",
     command="make bench FAMILY=scale",
     conclude=conclude,
 )
-RUNS = [()]
+RUNS = [("--millions", "1", "4"), ("--columns", "200", "--millions", "1"), ("--millions", "16", "--ways", "stream")]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.scale", description=__doc__)
     parser.add_argument("--millions", type=int, nargs="+", default=[1, 4], help="rows in millions")
+    parser.add_argument("--columns", type=int, nargs="+", default=[20])
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--tables", help="folder in which the tables stay")
     parser.add_argument("--again", action="store_true", help="measure anew what is stored")
-    parser.add_argument("--case", nargs=3, metavar=("TASK", "WAY", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument("--case", nargs=4, metavar=("TASK", "WAY", "FOLDER", "SMALL"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
-        task, way, folder = options.case
+        task, way, folder, small = options.case
         with same_threads(1):
-            print(json.dumps(cost(task, way, Path(folder))))
+            print(json.dumps(cost(task, way, Path(folder), Path(small))))
         return
-    with tempfile.TemporaryDirectory(prefix="margin-scale-") as place:
-        write_table(Path(place, "small"), 40_000, seed=1)
+    with ExitStack() as stack:
+        place = options.tables or stack.enter_context(tempfile.TemporaryDirectory(prefix="margin-scale-"))
+        run(STUDY, _cases(options), lambda **case: _measure(Path(place), **case), again=options.again)
 
-        def measure(task: str, way: str, millions: int) -> Row:
-            folder = Path(place, str(millions))
-            if not folder.exists():
-                write_table(folder, millions * 1_000_000, seed=0)
-            command = [sys.executable, "-m", "benchmarks.studies.scale", "--case", task, way, str(folder)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(f"{task}, {way}: {done.stderr.strip()}")
-            row: Row = json.loads(done.stdout.splitlines()[-1])
-            return row
 
-        cases = [
-            {"task": task, "way": way, "millions": millions}
-            for millions in options.millions
-            for task in TASKS
-            for way in WAYS
-            if (task, way) != ("median, scale, ridge", "partial_fit")  # no imputer of scikit-learn learns from batches
-        ]
-        run(STUDY, cases, measure, again=options.again)
+def _cases(options: argparse.Namespace) -> list[Row]:
+    ways = [way for way in WAYS if way in options.ways]
+    without = {"boosting"} if importlib.util.find_spec("xgboost") is None else set()
+    return [
+        {"task": task, "way": way, "millions": millions, "columns": columns}
+        for columns in options.columns
+        for millions in options.millions
+        for task in options.tasks
+        for way in ways
+        if way != "others" or task not in {*UNMATCHED, *without}
+    ]
+
+
+def _measure(place: Path, task: str, way: str, millions: int, columns: int) -> Row:
+    folders = []
+    for name, rows, seed in ((f"{millions}-{columns}", millions * 1_000_000, 0), (f"small-{columns}", SMALL_ROWS, 1)):
+        folders.append(place / name)
+        if not folders[-1].exists():
+            write_table(folders[-1], rows, columns, seed)
+    command = [sys.executable, "-m", "benchmarks.studies.scale", "--case", task, way, *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{task}, {way}: {done.stderr.strip()}")
+    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return row
 
 
 if __name__ == "__main__":

@@ -47,7 +47,16 @@ def networks(size: str) -> dict[str, tuple[Any, dict[str, Any]]]:
     )  # fmt: skip
     llama = peer.LlamaConfig(vocab_size=vocabulary, num_key_value_heads=heads // 2, **common)
     other = {"input_ids": ids.clamp(min=3)}  # without the number that stands for padding
+    clip = peer.CLIPConfig(
+        text_config={**common, "vocab_size": vocabulary, "max_position_embeddings": 16, "eos_token_id": 5},
+        vision_config={**common, "image_size": 8, "patch_size": 4},
+        projection_dim=width,
+    )
+    ended = other["input_ids"].clone()
+    ended[:, -1] = 5
+    pixels = torch.randn(2, 3, 8, 8, generator=drawn)
     built = {
+        "clip": (peer.CLIPModel(clip), {"pixel_values": pixels, "input_ids": ended}),
         "llama": (peer.LlamaForCausalLM(llama), other),
         "bert, masked": (peer.BertForMaskedLM(bert), other),
         "bert, texts": (peer.BertForSequenceClassification(bert), other),
@@ -81,7 +90,7 @@ def theirs(network: Any, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
         out = network(**inputs)
     if "prediction_logits" in out:
         return {"tokens": out.prediction_logits, "next_sentence": out.seq_relationship_logits}
-    return {"scores": out.logits}
+    return {"scores": out.logits_per_image if "logits_per_image" in out else out.logits}
 
 
 def ours(network: Any, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:

@@ -1,10 +1,11 @@
 """Two source trees of Margin side by side: ``python -m benchmarks.studies.two_trees OTHER --families linear,trees``.
 
-Whether a change made anything slower is asked of the cases of the benchmark families, those that both trees have by the
-same name and size. Each tree is served by a process of its own, which imports its sources and its cases; the two take
-turns, and the least processor time of the rounds counts (``--threads 2``: the least wall time). A case below ``--again``
-is measured once more with three times the rounds. Ratio = the other tree's time divided by this one's: above 1 this tree
-is faster. ``--path`` names folders that the other tree needs besides (packages that are no requirement any more).
+Whether a change made anything slower is asked of the cases of the benchmark families, those that both trees have by
+the same name and size. Each tree is served by a process of its own, which imports its sources and its cases; the two
+take turns, and the least processor time of the rounds counts (``--threads 2``: the least wall time). A case below
+``--again`` is measured once more with three times the rounds. Ratio = the other tree's time divided by this one's:
+above 1 this tree is faster. ``--path`` names folders that the other tree needs besides (packages that are no
+requirement any more).
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ class Tree:
         )
 
     def ask(self, command: str, value: Any) -> Any:
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin
+        assert self.process.stdout
         self.process.stdin.write(json.dumps([command, value]) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()

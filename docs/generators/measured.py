@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docs.generators.growth import growth_charts
 from docs.generators.rst import heading, toctree, write
 
 __all__ = ["Case", "cases_of", "write_measured"]
@@ -55,7 +56,8 @@ def write_measured(folder: Path, results: Path) -> int:
         if not path.stem.endswith("-avx2"):  # the same cases on an older processor: in the long tables
             families[path.stem] = json.loads(path.read_text(encoding="utf-8"))
     cases = {name: cases_of(result) for name, result in families.items()}
-    write(folder / "index.rst", page(families, cases, sorted((results / "full_scale").glob("*.json"))))
+    whole = results / "full_scale"
+    write(folder / "index.rst", page(families, cases, growth_charts(whole), sorted(whole.glob("*.json"))))
     return sum(map(len, cases.values()))
 
 
@@ -79,7 +81,9 @@ def _qualities(case: dict[str, Any], ours: dict[str, Any], best: dict[str, Any])
     return f"{case['quality_name']}: {ours['quality']:.4g}, {best['who']} {best['quality']:.4g}"
 
 
-def page(families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], full_scale: Iterable[Path]) -> str:
+def page(
+    families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], growth: str, full_scale: Iterable[Path]
+) -> str:
     every = [case for family in cases.values() for case in family]
     slower = sorted((case for case in every if case.ratio < 1), key=lambda case: case.ratio)
     text = heading("Measured")
@@ -97,6 +101,8 @@ def page(families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], full
         text += heading(FAMILIES.get(name, name), "-")
         text += f"{state['threads']} thread(s), {state['processor']}. Median ratio {_median(cases[name]):.1f}.\n\n"
         text += chart(cases[name])
+    if growth:
+        text += heading("Tables larger than memory", "-") + growth
     text += heading("Full-scale runs", "-")
     text += "Whole trainings on public data, with what was expected and what came out: :doc:`/benchmarks`.\n\n"
     text += "".join(f"* {_title(path)}\n" for path in full_scale) + "\n"

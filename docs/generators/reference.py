@@ -21,6 +21,7 @@ from docs.generators.words import row_title
 
 from margin import catalog
 from margin.core.parameters import attributes_of, parameter_table
+from margin.core.summaries import stream_sentence
 from margin.notes import atlas, experiments
 from margin.service.evidence import Checked
 from margin.service.model_facts import rows_of
@@ -82,8 +83,13 @@ def model_page(entry: catalog.Entry, verdicts: Mapping[str, Checked], shown: Map
     text = heading(entry.class_name) + facts + "\n\n"
     text += f".. py:class:: margin.{entry.class_name}{_signature(cls)}\n\n"
     text += indent(safe_docstring(_lead(cls, parts[""]))) + "\n\n"
+    text += _sentence(stream_sentence(cls)) + "\n\n"
     text += _declared(cls) + _methods(cls) + _rest(parts)
     return text + _rows(rows_of(entry), verdicts) + _pictures(entry.class_name, shown)
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def part_page(path: str) -> str:
@@ -243,9 +249,9 @@ def _resolve(path: str) -> Any:
 def _parts() -> dict[str, list[str]]:
     """Our own classes that a model takes as a parameter, by kind."""
     found: dict[str, list[str]] = {kind: [] for kind in PARTS}
-    for path in catalog.PARTS.values():
+    for name, path in catalog.registry().items():
         kind = path.split(".")[-2]
-        if path.startswith("margin.") and kind in found:
+        if name.startswith("margin/") and kind in found:
             found[kind].append(path)
     return {kind: paths for kind, paths in found.items() if paths}
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from margin.core.lazy_names import read_imports
+
 __all__ = [
     "ENTRIES",
     "FUNCTIONS",
@@ -472,20 +474,7 @@ PARTS: Mapping[str, str] = {
     "margin/l1-regularizer": "margin.neural.regularizers.L1",
     "margin/elastic-penalty": "margin.neural.regularizers.ElasticPenalty",
     "margin/max-norm": "margin.neural.regularizers.MaxNorm",
-    # Update rules and schedules that networks take as a parameter.
-    "margin/gradient-descent-rule": "margin.optimize.rules.Descent",
-    "margin/momentum-rule": "margin.optimize.rules.Momentum",
-    "margin/nesterov-rule": "margin.optimize.rules.Nesterov",
-    "margin/adagrad-rule": "margin.optimize.rules.AdaGrad",
-    "margin/rmsprop-rule": "margin.optimize.rules.RMSProp",
-    "margin/adadelta-rule": "margin.optimize.rules.AdaDelta",
-    "margin/adam-rule": "margin.optimize.rules.Adam",
-    "margin/adamw-rule": "margin.optimize.rules.AdamW",
-    "margin/adamax-rule": "margin.optimize.rules.AdaMax",
-    "margin/nadam-rule": "margin.optimize.rules.NAdam",
-    "margin/amsgrad-rule": "margin.optimize.rules.AMSGrad",
-    "margin/lion-rule": "margin.optimize.rules.Lion",
-    "margin/muon-rule": "margin.optimize.rules.Muon",
+    # Schedules that networks take as a parameter.
     "margin/constant-schedule": "margin.optimize.rate_schedules.Constant",
     "margin/cosine-schedule": "margin.optimize.rate_schedules.Cosine",
     "margin/cosine-restarts-schedule": "margin.optimize.rate_schedules.CosineRestarts",
@@ -504,7 +493,14 @@ PARTS: Mapping[str, str] = {
 @cache
 def registry() -> Mapping[str, str]:
     """Every name a model file may contain, with the dotted path of its class."""
-    return {**{e.name: e.path for e in ENTRIES}, **PARTS}
+    return {**{e.name: e.path for e in ENTRIES}, **PARTS, **_rules()}
+
+
+def _rules() -> dict[str, str]:
+    """The update rules that networks take as a parameter, called by their files."""
+    homes = {name: module.rpartition(".")[2] for name, module in read_imports("margin.optimize.rules").items()}
+    files = {name: file.replace("_", "-") for name, file in homes.items() if file != "base"}
+    return {f"margin/{file}-rule": f"margin.optimize.rules.{name}" for name, file in files.items()}
 
 
 def entry(name: str) -> Entry:

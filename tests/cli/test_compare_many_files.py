@@ -13,8 +13,9 @@ from margin.data.streams import table_stream
 from margin.report.reproduce import reproduce_content
 from margin.report.winner import judged_content, unseen_rows
 from margin.service import streams
-from margin.service.comparison import ComparisonRequest, all_rows, drawn, open_comparison, run_comparison
+from margin.service.comparison import ComparisonRequest, Oversight, all_rows, drawn, open_comparison, run_comparison
 from margin.service.comparison.running import prepare
+from margin.service.comparison_request import HowToRun
 
 FILES, ROWS, DRAWN = 3, 330, 120
 PATTERN = "rows/*.parquet"
@@ -127,7 +128,8 @@ def test_a_last_fit_that_is_stopped_goes_on_to_the_same_bits(files, table, tmp_p
     )  # fmt: skip
 
     def compare(out, halt=None):
-        return run_comparison(PATTERN, None, request, out=tmp_path / out, n_jobs=1, halt=halt)
+        how, oversight = HowToRun(n_jobs=1), Oversight(halt=halt)
+        return run_comparison(PATTERN, None, request, out=tmp_path / out, how=how, oversight=oversight)
 
     part = compare("part", AfterRecords(6))  # four of the rows drawn, two of all
     assert part.status == "interrupted"

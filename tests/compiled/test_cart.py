@@ -16,7 +16,7 @@ from margin.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from margin.trees.cart import growing_kernels, keyed_kernels, records_kernels, walking, walking_kernels
+from margin.trees.cart import growing, growing_kernels, keyed_kernels, records_kernels, walking, walking_kernels
 from margin.trees.cart.keyed_trees import keyed_trees, walk_rows
 
 LOGARITHMIC = ("entropy", "poisson")  # C's logarithm and Python's may differ in the last bit
@@ -105,6 +105,19 @@ def test_one_target(criterion, settings, weighted, missing, uncompiled):
     ours = grown(model, X, y, weight if weighted else None)
     uncompiled()
     assert_same_trees(ours, grown(model, X, y, weight if weighted else None), criterion not in LOGARITHMIC)
+
+
+@pytest.mark.parametrize("classes", [3, 40])
+@pytest.mark.parametrize("settings", [{}, {"min_samples_leaf": 4}, {"categorical_features": [3], "max_features": 2}])
+def test_scanning_rows_finds_what_sums_of_groups_find(classes, settings, monkeypatch):
+    X, score, _ = table(n=600, missing=True)
+    y = (score * 7).astype(int) % classes
+    weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    model = DecisionTreeClassifier(random_state=1, **settings)
+    ours = [grown(model, X, y, given) for given in (None, weight)]
+    monkeypatch.setattr(growing, "EXACT_WEIGHT", 0)
+    for trees, given in zip(ours, (None, weight), strict=True):
+        assert_same_trees(trees, grown(model, X, y, given), exact=True)
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])

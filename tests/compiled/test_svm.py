@@ -10,11 +10,13 @@ from margin.kernels import (
     crammer_singer_kernels,
     dual_descent_kernels,
     l1_squared_hinge_kernels,
+    newton_kernels,
     small_pairs_kernels,
     smo_kernels,
 )
 from margin.kernels.gaussian_process import radial_kernels
 from margin.kernels.gaussian_process.radial import TILE
+from margin.kernels.squared_hinge import SquaredHinge, squared_hinge_objective
 
 
 def same(compiled, written):
@@ -143,3 +145,42 @@ def test_contraction(n, d):
         kernels.contract_triangle(inverse, slope, columns, *vectors, sums, result)
         outcomes.append((sums, result))
     same(*outcomes)
+
+
+def machine(n, p, intercept):
+    rng = np.random.default_rng([n, p])
+    X, y, bounds = rng.normal(size=(n, p)) + 0.3, rng.choice([-1.0, 1.0], n), rng.uniform(0, 3, n)
+    bounds[::5] = 0
+    return X, y, bounds, rng.normal(size=p + intercept)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("n, p", [(0, 2), (1, 1), (9, 1), (7, 3), (40, 5)])
+def test_newton_step(n, p, intercept):
+    X, y, bounds, start = machine(n, p, intercept)
+    found = []
+    for kernels in (svm, newton_kernels):
+        theta, told, d = start.copy(), np.zeros(3), len(start)
+        memory = np.zeros(n), np.zeros(n), np.zeros((d, d)), np.zeros(d)
+        assert kernels.newton_step(X, y, bounds, 50, 1e-3, theta, *memory, told)
+        found.append((theta, told, *memory))
+    same(*found)
+    theta, told = found[0][:2]
+    value, gradient = squared_hinge_objective(theta, X, y, bounds, intercept=intercept)
+    before = squared_hinge_objective(start, X, y, bounds, intercept=intercept)[0]
+    np.testing.assert_allclose(told, [value, before - value, np.linalg.norm(gradient)], rtol=1e-9, atol=1e-9)
+    # The same step by NumPy and BLAS.
+    solver = SquaredHinge(X, y, bounds, intercept=intercept, tol=1e-6)
+    solver.theta, solver.memory = start.copy(), None
+    solver.step()
+    np.testing.assert_allclose(theta, solver.theta, rtol=1e-9, atol=1e-9)
+
+
+def test_newton_step_leaves_a_singular_hessian_to_others():
+    X, y, bounds, theta = machine(4, 2, intercept=False)
+    start, X[:] = theta.copy(), 1e200
+    memory = np.zeros(4), np.zeros(4), np.zeros((2, 2)), np.zeros(2)
+    with np.errstate(all="ignore"):
+        for kernels in (svm, newton_kernels):
+            assert not kernels.newton_step(X, y, bounds, 50, 1e-3, theta, *memory, np.zeros(3))
+    np.testing.assert_array_equal(theta, start)

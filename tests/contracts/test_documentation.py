@@ -162,3 +162,5 @@ def test_the_stub_of_the_package_is_current():
     assert stub.read_text() == margin.stub.render(), "run: make generated"
     stub = ROOT / "src" / "margin" / "service" / "comparison" / "calling.pyi"
     assert stub.read_text() == margin.stub.render_compare(), "run: make generated"
+    rules = ROOT / "src" / "margin" / "optimize" / "rules" / "__init__.py"
+    assert rules.read_text() == margin.stub.render_rules(), "run: make generated"

@@ -6,23 +6,18 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from problems import build as build_problem
 from problems import ids
+from sklearn.base import clone
+from streamed_problems import build_for_streams as build
+from streamed_problems import streamed_table as rows
 
 from margin import catalog
+from margin.core import row_files
 from margin.core.streaming import Stream
-from margin.core.summaries import takes_streams
+from margin.core.summaries import stream_sentence, takes_streams
 from margin.data.streams import stream, table_stream
 from margin.store import load, save
-
-
-def build(entry):
-    """The model of the contract tests, without what needs the rows themselves."""
-    model = build_problem(entry)
-    return model.set_params(oob_score=False) if "oob_score" in model.get_params() else model
-
 
 # Exact after one pass: what the rows give, to 1e-10.
 EXACT = {
@@ -35,6 +30,11 @@ SAME_FILE = {
     *("gradient-boosting-classifier", "gradient-boosting-regressor"),
     *("hist-gradient-boosting-classifier", "hist-gradient-boosting-regressor"),
     *("random-forest-classifier", "random-forest-regressor", "extra-trees-classifier", "extra-trees-regressor"),
+}
+# Networks: the same file too, but they take no missing value.
+SAME_NETWORK = {
+    *("mlp-classifier", "mlp-regressor", "tabular-net-classifier", "tabular-net-regressor"),
+    *("neural-classifier", "neural-regressor"),
 }
 TAKES_STREAMS = [entry for entry in catalog.ENTRIES if takes_streams(build(entry))]
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform")
@@ -51,23 +51,6 @@ class AnyOrder:
             its_function, its_part = pickle.loads(sent[i])
             results[i] = cloudpickle.dumps(its_function(its_part))
         return [pickle.loads(results[i]) for i in range(len(parts))]
-
-
-def rows(entry):
-    rng = np.random.default_rng(3)
-    n, p = 1_500, 4
-    centers = np.array([[0.0, 2, 1, 3], [3, 0, 2, 1], [1, 3, 0, 2]])
-    kinds = rng.integers(3, size=n)
-    X = (
-        rng.poisson(1 + centers[kinds]).astype(float)
-        if entry.takes != "standard"
-        else (rng.normal(size=(n, p)) @ np.triu(np.ones((p, p))) + centers[kinds] + 5)
-    )
-    if entry.task == "classification":
-        y = np.array(["no", "yes", "perhaps"], dtype=object)[kinds]
-    else:
-        y = X @ np.array([1.0, -2.0, 0.5, 0.0]) + rng.normal(size=n)
-    return pd.DataFrame(X, columns=list("abcd")), y
 
 
 def streamed(X, y):
@@ -87,6 +70,15 @@ def test_who_takes_no_stream_says_so_and_changes_nothing(entry):
     with pytest.raises(TypeError, match=rf"^{type(model).__name__}: fit needs all rows at once and takes no stream"):
         model.fit(streamed(*rows(entry)))
     assert vars(model) == before
+
+
+def test_every_model_says_in_a_sentence_whether_it_takes_a_stream():
+    says = {entry.name: stream_sentence(catalog.class_of(entry.name)) for entry in catalog.ENTRIES}
+    assert {name for name, said in says.items() if "takes a stream" in said} == {entry.name for entry in TAKES_STREAMS}
+    assert set(says.values()) == {
+        "fit takes a stream in the place of X and y (margin.stream).",
+        "fit needs all rows at once and takes no stream.",
+    }
 
 
 @pytest.mark.parametrize("entry", TAKES_STREAMS, ids=ids)
@@ -125,7 +117,30 @@ def test_trees_have_the_bits_of_those_grown_in_memory(entry, tmp_path):
     assert (tmp_path / "stream").read_bytes() == (tmp_path / "rows").read_bytes()
 
 
+@pytest.mark.parametrize("entry", [e for e in TAKES_STREAMS if e.name in SAME_NETWORK], ids=ids)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("most", [row_files.MOST_BYTES, 1_000], ids=["in memory", "in a file"])
+def test_networks_have_the_bits_of_those_trained_in_memory(entry, most, tmp_path, monkeypatch):
+    X, y = rows(entry)
+    model = build(entry).set_params(max_iter=3, early_stopping=True)
+    save(clone(model).fit(X, y), tmp_path / "rows")
+    monkeypatch.setattr(row_files, "MOST_BYTES", most)
+    save(clone(model).fit(streamed(X, y)), tmp_path / "stream")
+    assert (tmp_path / "stream").read_bytes() == (tmp_path / "rows").read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_network_on_a_mapped_table_copies_it_nowhere(tmp_path):
+    entry = catalog.entry("mlp-classifier")
+    X, y = rows(entry)
+    np.save(tmp_path / "table.npy", X.to_numpy())
+    for name, table in (("map", np.load(tmp_path / "table.npy", mmap_mode="r")), ("array", X.to_numpy())):
+        save(build(entry).set_params(max_iter=2).fit(table, y), tmp_path / name)
+    assert (tmp_path / "map").read_bytes() == (tmp_path / "array").read_bytes()
+
+
 @pytest.mark.parametrize("entry", [e for e in TAKES_STREAMS if hasattr(catalog.class_of(e.name), "iterate")], ids=ids)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_fit_on_a_stream_resumes_with_the_same_bits(entry, tmp_path):
     data = streamed(*rows(entry))
     model = build(entry)

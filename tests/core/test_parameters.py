@@ -54,8 +54,8 @@ class NearestCentroid(ClassifierMixin, Metric, Estimator):
     prior: str = parameter("uniform", Choice("uniform", "counts"), "How probable a class is before a row is seen.")
     depth: int | None = parameter(None, Optional(Integer(low=1)), "A limit that nothing here needs.")
 
-    classes_: np.ndarray = attribute("The classes.")
-    centroids_: np.ndarray = attribute("Their means, (classes, p).")
+    classes_: np.ndarray = attribute(None, "The classes.")
+    centroids_: np.ndarray = attribute(None, "Their means, (classes, p).")
 
     def fit(self, X, y):
         self._check_parameters()

@@ -31,7 +31,7 @@ class Counter(IterativeEstimator):
     max_iter: int = parameter(5, Integer(low=1), "How far to count.")
     verbose: bool = parameter(False, Flag(), VERBOSE)
 
-    n_iter_: int = attribute("How far it came.")
+    n_iter_: int = attribute(None, "How far it came.")
 
     def iterate(self, X, y=None, *, state=None):
         self._check_parameters()

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_digits
-from torch.utils.data import Dataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 import margin
+from margin.core import row_files
 from margin.data.image_arrays import row_layout
 from margin.generative.autoencoder import Autoencoder
 from margin.generative.diffusion.model import DiffusionModel
@@ -151,6 +152,32 @@ class Squares(Dataset):
 
     def __getitem__(self, i):
         return torch.from_numpy(self.images[i]), int(self.labels[i])
+
+
+@pytest.mark.parametrize("most", [row_files.MOST_BYTES, 1_000], ids=["in memory", "in a file"])
+def test_a_data_loader_gives_the_rows_of_its_dataset(most, monkeypatch):
+    images = np.stack([DIGITS.reshape(-1, 8, 8)] * 3, axis=3)  # channels last
+    model = CNNClassifier(["conv 2 3", "dense 4"], channels="last", early_stopping=True, **SMALL)
+    expected = model.fit(images, LABELS).predict_proba(images)
+    monkeypatch.setattr(row_files, "MOST_BYTES", most)
+    pairs = Squares(images, LABELS)
+    for rows in (pairs, DataLoader(pairs, batch_size=7)):
+        np.testing.assert_array_equal(model.fit(rows).predict_proba(images), expected)
+    with pytest.raises(ValueError, match=r"^CNNClassifier: X must be a DataLoader of batches"):
+        model.fit(DataLoader(pairs, batch_size=None))
+
+
+@pytest.mark.parametrize("channels", ["first", "last"])
+def test_pictures_in_a_file_are_not_copied(channels, tmp_path):
+    images = np.stack([DIGITS.reshape(-1, 8, 8)] * 3, axis=1 if channels == "first" else 3).astype(np.float32)
+    np.save(tmp_path / "images.npy", images)
+    mapped = np.load(tmp_path / "images.npy", mmap_mode="r")
+    model = CNNClassifier(["conv 2 3", "dense 4"], channels=channels, early_stopping=True, **SMALL)
+    assert np.shares_memory(model._images(mapped, reset=True), mapped)
+    seen = []
+    for k, source in enumerate((images, mapped)):
+        seen.append(model.fit(source, LABELS).predict_proba((mapped, images)[k]))
+    np.testing.assert_array_equal(*seen)
 
 
 def test_torch_datasets_are_taken():

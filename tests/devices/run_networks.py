@@ -50,7 +50,7 @@ VARIANTS = {
     "text-classifier": [{"architecture": name} for name in ("cnn", "rnn", "transformer")],
     "language-model": [{"position": "alibi", "feed_forward": "experts"}, {"position": "learned", "dropout": 0.1}],
     "masked-language-model": [{"position": "sinusoidal"}],
-    "object-detector": [{"architecture": name} for name in ("detr", "r-cnn", "fast-r-cnn", "faster-r-cnn")],
+    "object-detector": [{"architecture": name} for name in ("detr", "r-cnn", "fast-r-cnn", "faster-r-cnn", "hog-svm")],
     "segmenter": [{"architecture": "unet"}],
     "simclr": [{"augment": ("crop 2", "flip", "noise", "contrast", "blur")}],
     "node-classifier": [{"architecture": name} for name in ("gat", "sage", "gin", "mpnn")],

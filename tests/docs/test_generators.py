@@ -5,10 +5,11 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from docs.generators import evidence as evidence_module
-from docs.generators import gallery, measured, notes, reference, rst
+from docs.generators import gallery, growth, measured, notes, reference, rst
 from docs.generators.evidence import CheckFailed, Evidence, Shown
 from docs.generators.sources import fingerprint, reachable_files
 from docs.generators.words import AREAS, lab_link
@@ -227,6 +228,26 @@ class TestMeasured:
         losses = [case for path in stored for case in measured.cases_of(json.loads(path.read_text())) if case.ratio < 1]
         assert f"{len(losses)} of them slower" in page
         assert page.count('class="track loss"') == 2 * len(losses)  # among the losses, and in their family
+
+    def test_growth_is_drawn_where_it_was_measured(self, tmp_path):
+        rows = [
+            {"task": task, "way": way, "millions": m, "columns": 20, "megabytes": m * 10.0 ** (way == "memory")}
+            for task in ("a < b", "c")
+            for way in ("stream", "memory")
+            for m in (1, 4)
+        ]
+        assert growth.growth_charts(tmp_path) == ""
+        (tmp_path / "scale.json").write_text(json.dumps({"raw": rows}))
+        page = growth.growth_charts(tmp_path)
+        picture = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + 6])
+        assert len(picture.findall("g")) == 2
+        assert len(picture.findall("g/polyline")) == 4
+        assert "a < b" in [text.text for text in picture.iter("text")]
+        heights = {
+            tuple(float(point.split(",")[1]) for point in line.attrib["points"].split())
+            for line in picture.findall("g/polyline")
+        }
+        assert all(first > last for first, last in heights)  # more rows, more megabytes, higher up
 
 
 REGEX = ("public_functions.py", "experiment_pages.py")  # which look for equations by a pattern

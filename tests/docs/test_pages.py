@@ -57,7 +57,7 @@ def test_pictures_and_links_of_a_page_exist(page):
         elif not str(path).startswith(GENERATED):
             assert (DOCS / path).exists(), f"{page.name} links to {path}"
     known = {entry.class_name for entry in catalog.ENTRIES} | {
-        path.rpartition(".")[2] for path in catalog.PARTS.values()
+        path.rpartition(".")[2] for path in catalog.registry().values()
     }
     for name in re.findall(r"/reference/(\w+)>", text):
         assert name in known or name == "index", f"{page.name} refers to {name}"

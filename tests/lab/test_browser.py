@@ -1,95 +1,15 @@
 """The page in a real browser: it plays, goes back, follows a dragged point, survives a reload, asks no other server."""
 
 import os
-import shutil
 import signal
-import threading
-import time
 
 import pytest
+from tests.lab.browsing import PATIENCE, address_of, fits, go, needs_chromium, position, running, wait_for
 
-uvicorn = pytest.importorskip("uvicorn")
-playwright = pytest.importorskip("playwright.sync_api")
-
-from margin.lab.app import create_app  # noqa: E402 (the extra may be missing)
-from margin.lab.serving import _listen  # noqa: E402
-
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 WATCHED = "JSON.parse(sessionStorage.getItem('margin-session-a')).id"  # the session of a tab
 ENDLESS = "data=spirals&set=max_iter%3D100000%3Bn_iter_no_change%3D100000&speed=8"  # a fit that goes on all the time
-PATIENCE = 180.0  # seconds, on a machine on which everything runs at once
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium is installed: apt install chromium-headless-shell"
-)
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """A running lab: its address with the token, and its sessions."""
-    listening = _listen(0)
-    port = listening.getsockname()[1]
-    app = create_app(token="t", port=port, folder=tmp_path_factory.mktemp("runs"))
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{port}/?token=t", app.state.lab.sessions
-    server.should_exit = True
-    thread.join(30)
-
-
-@pytest.fixture(scope="module")
-def address(served):
-    return served[0]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(browser, address):
-    """A page of the lab; complaints of the browser and requests to other servers fail the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(1000 * PATIENCE)
-    complaints, asked = [], []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
-    yield page
-    origin = address.partition("/?")[0]
-    context.close()
-    assert [said for said in complaints if "status of 400" not in said] == []  # how a browser tells of a refusal
-    assert [url for url in asked if not url.startswith((origin, "data:", "blob:"))] == []
-
-
-def wait_for(condition):
-    end = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < end, "nothing came"
-        time.sleep(0.1)
-    return found
-
-
-def go(page, path):
-    page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
-
-
-def address_of(page):
-    return page.evaluate("location.href")  # page.url is only as new as the last event that was read
-
-
-def position(page):
-    """The number of the record that is shown; 0 while nothing is."""
-    found = page.locator(".position b")
-    return int(found.inner_text()) if found.count() else 0
+pytestmark = needs_chromium
 
 
 def test_a_fit_is_played_taken_back_and_found_again_after_a_reload(page):
@@ -131,7 +51,7 @@ def test_a_dragged_point_begins_another_fit_and_stays_in_the_address(page):
 
 def test_wrong_settings_are_one_sentence_and_the_screen_goes_on(page):
     go(page, "/play/kernel-density")
-    wait_for(lambda: "iteration" in page.inner_text(".records"))
+    wait_for(lambda: "fitted at once" in page.inner_text(".transport"))
     page.get_by_label("bandwidth").fill("-1")
     page.get_by_label("bandwidth").press("Enter")
     wait_for(lambda: "bandwidth" in "".join(page.locator(".problem").all_inner_texts()))
@@ -158,7 +78,7 @@ def test_a_page_that_begins_with_a_wrong_setting_asks_once(page):
     wait_for(lambda: "bandwidth" in "".join(page.locator(".problem").all_inner_texts()))
     page.get_by_label("bandwidth").fill("0.5")
     page.get_by_label("bandwidth").press("Enter")
-    wait_for(lambda: "iteration" in page.inner_text(".records"))
+    wait_for(lambda: "fitted at once" in page.inner_text(".transport"))
     assert len([url for url in asked if url.endswith("/sessions")]) == 2
 
 
@@ -173,23 +93,16 @@ def test_what_is_typed_stays_while_records_arrive(page):
 
 
 @pytest.mark.parametrize("width, scheme", [(360, "dark"), (768, "light")])
-def test_nothing_is_wider_than_a_small_screen(browser, address, width, scheme):
-    context = browser.new_context(viewport={"width": width, "height": 740}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(address)
-    for path in ("/play", "/play/bayesian-network"):
+def test_nothing_is_wider_than_a_small_screen(visit, width, scheme):
+    page = visit(viewport={"width": width, "height": 740}, color_scheme=scheme)
+    for path in ("/play", "/play/bayesian-network", "/notes", "/compare", "/runs"):
         go(page, path)
-        wait_for(lambda path=path: page.locator("h1").count())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-    context.close()
+        wait_for(lambda: page.locator("h1").count())
+        assert fits(page), path
 
 
-def test_a_copied_tab_a_reload_and_a_killed_process_leave_the_first_fit_to_go_on(browser, served):
-    address, sessions = served
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(1000 * PATIENCE)
-    first = context.new_page()
-    first.goto(address)
+def test_a_copied_tab_a_reload_and_a_killed_process_leave_the_first_fit_to_go_on(page, served):
+    first, context, sessions = page, page.context, served.sessions
     go(first, "/play/gaussian-mixture?set=max_iter%3D100000%3Btol%3D0&speed=4")
     wait_for(lambda: position(first) >= 2)
 
@@ -214,4 +127,25 @@ def test_a_copied_tab_a_reload_and_a_killed_process_leave_the_first_fit_to_go_on
     # Another process, and not a low position: the new fit may be far ahead before anybody looks at it.
     wait_for(lambda: sessions.get(watched[0]).pid != killed)
     wait_for(lambda: position(first) >= 1 and not first.locator(".problem").count())
+
+
+def test_a_page_goes_on_when_the_lab_is_started_again(browser, tmp_path):
+    """Another token, no session any more: the fit is taken to where it was."""
+    context = browser.new_context()
+    context.set_default_timeout(1000 * PATIENCE)
+    page = context.new_page()
+    with running(tmp_path, 0) as (port, entrance, _):
+        page.goto(entrance)
+        go(page, "/play/kmeans?seed=2&at=4")
+        wait_for(lambda: position(page) == 4)
+        before = page.locator(".now").inner_text()
+    page.get_by_text("The lab does not answer").wait_for()
+    with running(tmp_path, port) as (_, entrance, _):
+        assert str(port) in entrance
+        context.new_page().goto(entrance)  # the address that the new lab printed
+        wait_for(lambda: not page.get_by_text("The lab does not answer").count())
+        page.get_by_role("button", name="Forward one record").click()
+        wait_for(lambda: position(page) == 5)
+        page.get_by_role("button", name="Back one record").click()
+        wait_for(lambda: page.locator(".now").inner_text() == before)
     context.close()

@@ -1,5 +1,7 @@
 """Each line of the guard, with a request that passes only without it."""
 
+import asyncio
+
 import pytest
 
 from margin.lab import guard, serving
@@ -42,6 +44,17 @@ def test_nothing_is_shown_without_the_token(stranger, path):
     assert answer.status_code == 401
     assert "margin lab printed" in answer.text
     assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("value", ["", "another", TOKEN[:-1], TOKEN + "x", TOKEN.upper()])
+def test_a_cookie_with_another_value_opens_nothing(stranger, value):
+    answer = stranger.get("/api/lab", headers={"cookie": f"margin-lab-{PORT}={value}"})
+    assert answer.status_code == 401
+
+
+def test_the_cookie_of_a_lab_on_another_port_opens_nothing(stranger):
+    assert stranger.get("/api/lab", headers={"cookie": f"margin-lab-{PORT + 1}={TOKEN}"}).status_code == 401
+    assert stranger.get("/api/lab", headers={"cookie": f"margin-lab-{PORT}={TOKEN}"}).status_code == 200
 
 
 def test_a_wrong_token_gives_no_cookie(stranger):
@@ -117,16 +130,92 @@ def test_bodies_are_bounded_whether_they_say_their_length_or_not(app, client, mo
     assert "1,000 bytes" in unsaid.json()["error"]
 
 
-def test_every_answer_has_a_policy_without_anything_inline(client):
-    for path in ("/", "/api/lab", "/static/app.js", "/nowhere", "/static/tokens.css"):
-        headers = client.get(path).headers
+def test_a_length_that_is_too_large_is_refused_before_anything_is_read(client):
+    for length in (str(guard.MOST_JSON + 1), "-1", "many"):
+        headers = {"content-type": "application/json", "content-length": length}
+        assert client.post("/api/sessions", content=b"{}", headers=headers).status_code == 413
+
+
+def test_a_table_may_be_larger_than_other_bodies_and_is_bounded_too(client, monkeypatch):
+    monkeypatch.setattr(guard, "MOST_JSON", 10)
+    monkeypatch.setattr(guard, "MOST_UPLOAD", 1000)
+    headers = {"content-type": "application/octet-stream"}
+    for rows, status in ((100, 200), (500, 413)):
+        table = b"a,b\n" + b"1,2\n" * rows
+        assert client.put("/api/tables?name=t.csv", content=table, headers=headers).status_code == status
+
+
+def test_a_body_that_stops_coming_is_given_up(app, client, monkeypatch):
+    """The rest is never sent: without a bound the request, and what it holds, would wait for ever."""
+
+    @app.post("/api/echo")
+    def echo(body: dict):
+        return body
+
+    monkeypatch.setattr(guard, "SLOWEST", 0.05)
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def slow():
+        parts = iter([{"type": "http.request", "body": b"{", "more_body": True}])
+
+        async def receive():
+            for part in parts:
+                return part
+            await asyncio.Event().wait()
+
+        cookie = f"margin-lab-{PORT}={TOKEN}"
+        headers = {"host": f"127.0.0.1:{PORT}", "origin": ORIGIN, "content-type": "application/json", "cookie": cookie}
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": "/api/echo",
+            "raw_path": b"/api/echo", "query_string": b"", "root_path": "", "scheme": "http", "client": None,
+            "server": None, "app": app, "headers": [(k.encode(), v.encode()) for k, v in headers.items()],
+        }  # fmt: skip
+        await asyncio.wait_for(app(scope, receive, send), 60)
+
+    asyncio.run(slow())
+    assert sent[0]["status"] == 408
+
+
+def test_a_stream_that_is_read_for_long_is_not_a_slow_body(monkeypatch):
+    """Behind a whole body comes only that the browser has gone, and nobody knows when."""
+    messages = iter([{"type": "http.request", "body": b"{}"}, {"type": "http.disconnect"}])
+
+    async def receive():
+        await asyncio.sleep(0)  # not at once
+        return next(messages)
+
+    async def read():
+        bounded = guard._bounded(receive, 100)
+        await bounded()
+        monkeypatch.setattr(guard, "SLOWEST", 0.0)
+        return await bounded()
+
+    assert asyncio.run(read()) == {"type": "http.disconnect"}
+
+
+def test_every_answer_has_a_policy_without_anything_inline(client, stranger):
+    answers = [client.get(path) for path in ("/", "/api/lab", "/static/app.js", "/nowhere", "/static/tokens.css")]
+    answers += [
+        stranger.get("/api/lab", headers={"host": "evil.example"}),
+        stranger.get("/api/lab", headers={"cookie": ""}),
+    ]
+    for answer in answers:
+        headers = answer.headers
         policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
         assert policy["default-src"] == "'none'"
         assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
-        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert policy["base-uri"] == policy["form-action"] == "'none'"
+        assert policy["frame-ancestors"] == "'self'"
+        assert set(policy["img-src"].split()) == {"'self'", "data:", "blob:"}
+        assert headers["cross-origin-resource-policy"] == headers["cross-origin-opener-policy"] == "same-origin"
+        assert headers["x-frame-options"] == "SAMEORIGIN"
+        assert headers["cache-control"] == "no-cache"
 
 
 def test_a_failure_says_nothing_of_our_code(app, client):
@@ -139,6 +228,17 @@ def test_a_failure_says_nothing_of_our_code(app, client):
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
     assert list(answer.json()) == ["error"]
+
+
+def test_nothing_but_requests_reaches_the_application():
+    reached = []
+
+    async def application(scope, receive, send):
+        reached.append(scope["type"])
+
+    for kind in ("websocket", "lifespan"):
+        asyncio.run(guard.Guard(application, token=TOKEN, port=PORT)({"type": kind}, None, None))
+    assert reached == ["lifespan"]
 
 
 @pytest.mark.parametrize(

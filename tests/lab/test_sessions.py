@@ -36,6 +36,14 @@ def shown(client, id, condition):
     return wait_for(look)
 
 
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def control(client, id, action, value=None, **more):
     answer = client.post(f"/api/sessions/{id}/control", json={"action": action, "value": value, **more})
     assert answer.status_code == 200, answer.text
@@ -79,8 +87,7 @@ def test_a_session_plays_pauses_steps_back_and_gives_its_code(client):
     fresh = client.app.state.lab.sessions.get(id).pid
     assert client.delete(f"/api/sessions/{id}").status_code == 200
     assert client.get(f"/api/sessions/{id}").status_code == 404
-    with pytest.raises(ProcessLookupError):
-        os.kill(fresh, 0)
+    wait_for(lambda: not is_alive(fresh))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,30 @@ def test_a_wish_that_makes_no_sense_is_refused_in_one_sentence(client, wish, sen
     assert sentence in answer.json()["error"]
     assert list(answer.json()) == ["error"]
     assert len(client.app.state.lab.sessions) == 0
+
+
+def test_processes_are_copies_that_outlive_what_they_were_copied_from(monkeypatch):
+    pool = SessionPool(EventHub(), warm=True)
+    pool.start()
+    try:
+        first = pool.create(PlayRequest("kmeans"), play=False)
+        wait_for(lambda: first.records)
+        template = pool._template._process.pid
+        os.kill(template, signal.SIGKILL)
+        first.tell("step", 2)
+        wait_for(lambda: len(first.records) == 3)
+        second = pool.create(PlayRequest("kmeans"), play=False, position=3)  # by another template
+        wait_for(lambda: len(second.records) == 3)
+        assert second.records == first.records
+        assert pool._template._process.pid != template
+        monkeypatch.delattr(os, "fork")
+        third = pool.create(PlayRequest("kmeans"), play=False, position=3)
+        wait_for(lambda: len(third.records) == 3)
+        assert third.records == first.records
+        processes = [session.pid for session in (first, second, third)]
+    finally:
+        pool.close()
+    wait_for(lambda: not any(map(is_alive, processes)))
 
 
 class Unstarted(LabSession):
@@ -145,6 +176,20 @@ def test_sessions_that_play_are_not_ended_for_another(pool):
     assert not any(session.closed for session in first if session is not first[3])
 
 
+def test_fits_whose_tabs_are_gone_make_room_though_they_play(pool, monkeypatch):
+    request = PlayRequest("kmeans")
+    first = [pool.create(request, play=True) for _ in range(sessions.MOST_SESSIONS)]
+    for session in first:
+        session.last = {"type": "frame", "playing": True}
+    monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic != first[2].topic))
+    with pytest.raises(BadRequest, match="pause or close one"):
+        pool.create(request, play=True)  # the tab may be about to follow
+    first[2].touched -= sessions.GRACE + 1
+    pool.create(request, play=True)
+    wait_for(lambda: first[2].closed)
+    assert not any(session.closed for session in first if session is not first[2])
+
+
 def test_a_session_whose_tab_is_closed_is_ended(pool, monkeypatch):
     watched, left = (pool.create(PlayRequest("kmeans"), play=True) for _ in range(2))
     monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic == watched.topic))
@@ -164,6 +209,11 @@ def test_models_and_presets_are_listed_with_their_stages(client):
     facts = client.get("/api/models/svc").json()
     assert facts["scene"]["kind"] == "plane"
     assert {"name", "default", "sentence", "schema"} <= set(facts["parameters"][0])
-    assert client.get("/api/models/optimizers").json()["scene"]["kind"] == "landscape"
+    assert "support vectors" in facts["scene"]["reading"]
+    assert "moons" in facts["scene"]["looks"]
+    optimizers = client.get("/api/models/optimizers").json()
+    assert optimizers["scene"]["kind"] == "landscape"
+    assert "adam" in {row["id"] for row in optimizers["rows"]}
+    assert "optimizers" in client.get("/api/rows/adam").json()["models"]
     assert client.get("/api/models/nothing").status_code == 404
     assert all(preset["kind"] for preset in client.get("/api/presets").json())

@@ -12,12 +12,14 @@ import pytest
 
 from margin import catalog
 from margin.lab.player import FitPlayer
+from margin.lab.stages.exhibits import EXHIBITS
 from margin.lab.stages.materials import MATERIALS
 from margin.lab.stages.presets import PRESETS
+from margin.lab.stages.readings import READINGS, reading
 from margin.lab.stages.request import PlayRequest
 from margin.lab.stages.scene import KINDS
-from margin.lab.stages.scenes import EXHIBITS, SCENES
-from margin.lab.stages.views import VIEWS, frame, frame_text
+from margin.lab.stages.scenes import SCENES
+from margin.lab.stages.views import MOST_BYTES, VIEWS, frame, frame_text
 
 NAMES = [entry.name for entry in catalog.ENTRIES]
 RECORDS = 6
@@ -29,7 +31,8 @@ def test_every_model_of_the_catalog_has_a_stage_and_nothing_else_has():
 
 def test_every_kind_of_stage_is_played_on():
     assert {scene.kind for scene in SCENES.values()} == set(KINDS)
-    assert {scene.view for scene in SCENES.values()} <= set(VIEWS)
+    assert {scene.view for scene in SCENES.values()} == set(VIEWS) == set(READINGS)
+    assert all(reading(view).endswith(".") for view in VIEWS)
     assert {name for scene in SCENES.values() for name in scene.data} <= set(MATERIALS)
 
 
@@ -68,6 +71,12 @@ def test_back_and_resume_give_the_bits_of_an_uninterrupted_fit(name):
     assert player.fit.records[-1] == (record if isinstance(record, dict) else record.as_dict())
     panels = frame(request, elsewhere["model"], elsewhere["X"], elsewhere["y"])
     assert json.loads(frame_text(panels)) == first["panels"]
+
+
+def test_a_frame_that_is_too_large_is_said_to_be_so():
+    huge = frame_text([{"panel": "bars", "title": "x" * MOST_BYTES, "items": []}])
+    assert len(huge) < MOST_BYTES
+    assert "too large" in json.loads(huge)[0]["lines"][0][0]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -57,3 +57,17 @@ def test_every_address_of_a_room_answers_with_the_page(client):
         answer = client.get(path)
         assert answer.status_code == 200
         assert "/static/app.js" in answer.text
+
+
+def first_classes(name):
+    """Classes with which the selectors of a style sheet begin: those that it gives a look wherever they stand."""
+    rules = re.sub(r"/\*.*?\*/", "", (STATIC / name).read_text(), flags=re.S)
+    selectors = [part for rule in re.findall(r"([^{}]+)\{", rules) if "@" not in rule for part in rule.split(",")]
+    found = [re.match(r"[a-z]*\.([\w-]+)$", selector.strip().split()[0]) for selector in selectors if selector.strip()]
+    return {match[1] for match in found if match}
+
+
+def test_no_two_rooms_give_a_look_to_the_same_class():
+    """All sheets are on every page: what one says of a class that another uses would change it there."""
+    assert first_classes("play/play.css") & first_classes("rooms/rooms.css") == set()
+    assert first_classes("play/play.css") & first_classes("style.css") == set()

@@ -123,7 +123,7 @@ def test_wrong_files_are_refused_with_one_sentence(name, tmp_path):
 def test_networks_that_transformers_has_not_are_refused(tmp_path):
     with pytest.raises(ValueError, match="save_transformers: bias must be False for llama"):
         save_transformers(gpt_oss_style(11, 8, 2, 1), tmp_path)
-    with pytest.raises(ValueError, match=r"module must be a DecoderTransformer, .* or a ViT; it is of type Linear"):
+    with pytest.raises(ValueError, match=r"module must be a DecoderTransformer, .* or a CLIP; it is of type Linear"):
         save_transformers(torch.nn.Linear(2, 2), tmp_path)
 
 

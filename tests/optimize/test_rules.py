@@ -10,7 +10,7 @@ import torch
 from sklearn.base import clone
 
 import margin
-from margin.catalog import PARTS, class_of
+from margin.catalog import class_of, registry
 from margin.core.parameters import InvalidParameter, parameters_of
 from margin.optimize import rules
 from margin.optimize.rules import RULES, Adam, AdamW, Muon, Rule, hyperparameters
@@ -48,9 +48,9 @@ def test_every_file_of_the_package_is_in_the_table_and_in_the_registry_of_files(
     files = {module.name for module in pkgutil.iter_modules(rules.__path__)} - WITHOUT_CLASS
     assert files == {kind.__module__.rpartition(".")[2] for kind in RULES.values()}
     assert len(set(RULES.values())) == len(RULES)
-    registered = {path for path in PARTS.values() if path.startswith("margin.optimize.rules.")}
+    registered = {path for path in registry().values() if path.startswith("margin.optimize.rules.")}
     assert registered == {f"margin.optimize.rules.{kind.__name__}" for kind in RULES.values()}
-    for name, path in PARTS.items():
+    for name, path in registry().items():
         if path in registered:
             assert issubclass(class_of(name), Rule)
     for kind in RULES.values():

@@ -144,7 +144,11 @@ def test_a_comparison_on_a_local_cluster_is_that_of_one_process(tmp_path):
     boards = []
     for cluster in (None, "local:2"):
         found = margin.compare(
-            "iris", models=["gaussian-nb", "ridge-classifier"], cluster=cluster, out=tmp_path / str(cluster), n_jobs=1
+            "iris",
+            models=["gaussian-nb", "logistic-regression"],
+            cluster=cluster,
+            out=tmp_path / str(cluster),
+            n_jobs=1,
         )
         boards.append([(standing.model, standing.scores) for standing in found.standings])
     assert boards[0] == boards[1]

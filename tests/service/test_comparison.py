@@ -16,8 +16,9 @@ import pytest
 import margin
 from margin.metrics import accuracy, metric
 from margin.selection import Trial, plan_folds
-from margin.service.comparison import ComparisonRequest, compare, open_comparison, run_comparison
+from margin.service.comparison import ComparisonRequest, Oversight, compare, open_comparison, run_comparison
 from margin.service.comparison.showing import verdict
+from margin.service.comparison_request import HowToRun
 from margin.service.requests import BadRequest
 
 FAST = {"n_jobs": 1, "folds": 3, "curve": False}
@@ -523,7 +524,8 @@ def test_where_screening_measured_nothing_the_first_models_are_tried_nevertheles
 def budget_spent(models, out=None, settings=()):
     """A comparison whose minute was over before its first trial, as on a machine that is busy with other things."""
     request = ComparisonRequest(target="sold", models=models, settings=settings, held_out=0.25, folds=3, budget=60.0)
-    return run_comparison(table(), None, request, out=out, n_jobs=2, started=monotonic() - 1000)
+    spent = Oversight(started=monotonic() - 1000)
+    return run_comparison(table(), None, request, out=out, how=HowToRun(n_jobs=2), oversight=spent)
 
 
 def test_a_budget_that_ended_before_any_trial_still_ends_with_a_model(tmp_path, monkeypatch):

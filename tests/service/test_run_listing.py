@@ -52,7 +52,7 @@ def test_what_is_no_run_is_left_out_and_what_is_damaged_is_named(tmp_path):
 def test_a_run_whose_process_was_killed_is_interrupted_and_one_that_holds_its_lock_is_running(tmp_path):
     write_run(tmp_path / "killed")
     write_run(tmp_path / "alive")
-    with Run.existing(tmp_path / "alive").locked():
+    with Run.existing(tmp_path / "alive").lock():
         statuses = {entry["id"]: entry["status"] for entry in list_runs(tmp_path)}
     assert statuses == {"killed": "interrupted", "alive": "running"}
 

@@ -31,7 +31,7 @@ def dates(*texts):
         (dates("2020-04-01", "2020-07-01", "2021-01-01"), "3 months", 4, [0, 1, 3], "2021-04-01"),
         (dates("2024-01-01T00", "2024-01-01T01", "2024-01-01T04"), "1 hour", 24, [0, 1, 4], "2024-01-01T05:00:00"),
         (dates("2024-01-01", "2024-01-08", "2024-01-22"), "1 week", 52, [0, 1, 3], "2024-01-29"),
-        (np.array([3.0, 5.0, 9.0]), "2", 1, [0, 1, 3], "11.0"),
+        (np.array([3.0, 5.0, 9.0]), "2", 1, [0, 1, 3], "11"),
     ],
 )
 def test_steps_are_found_and_go_on(times, words, period, positions, following):
@@ -84,12 +84,29 @@ def test_several_series_stand_side_by_side():
         ({"word": ["a", "b", "c"]}, {"time": "word"}, "column 'word' must hold dates or numbers; got 'a'"),
         ({"t": [0.0, 1.0, 2.5]}, {"time": "t"}, "must have times at equal distances"),
         ({"year": [2000, 2000, 2000], "month": [1, 2, 13]}, {}, "must be years and months"),
+        ({"year": [2000, 2000, 2000], "quarter": [1, 2, 5]}, {}, "must be years and quarters from 1 to 4"),
         ({"t": [1, 2, 3]}, {"series": "t"}, "--series needs --time"),
     ],
 )
 def test_times_that_are_none_are_refused(frame, options, sentence):
     with pytest.raises(BadRequest, match=sentence):
         in_time(source(pd.DataFrame({**frame, "y": [1.0, 2.0, 3.0]})), **options)
+
+
+def test_years_and_quarters_are_times_and_years_that_repeat_are_a_column():
+    years = pd.DataFrame({"year": [2003, 2001, 2002, 2005], "y": [3.0, 1.0, 2.0, 5.0]})
+    moments = in_time(source(years))
+    assert moments.source.features == ()
+    np.testing.assert_allclose(moments.source.y, [1, 2, 3, 4, 5])
+    assert moments.steps.times(np.array([5])).astype(str).tolist() == ["2006"]
+    quarters = pd.DataFrame(
+        {"Year": [2001, 2001, 2002, 2002], "Quarter": ["Q3", "Q4", "Q1", "Q2"], "y": [1.0, 2, 3, 4]}
+    )
+    moments = in_time(source(quarters))
+    assert (moments.time, moments.steps.words, moments.steps.period) == (("Year", "Quarter"), "3 months", 4)
+    assert moments.steps.times(np.array([4])).astype(str).tolist() == ["2002-07-01"]
+    repeated = in_time(source(pd.DataFrame({"year": [2001, 2001, 2002], "y": [1.0, 2.0, 3.0]})))
+    assert (repeated.source.features, repeated.steps) == (("year",), None)
 
 
 def test_the_board_judges_from_several_origins():
@@ -117,6 +134,33 @@ def test_methods_of_statsmodels_join_where_it_is_installed():
     methods = methods_for(12, positive=True)
     assert {"exponential-smoothing", "arima"} <= methods.keys()
     assert np.abs(methods["exponential-smoothing"](y[:60], 12) / y[60:] - 1).max() < 0.05
+
+
+def test_arima_takes_long_seasons_as_waves(monkeypatch):
+    arima = pytest.importorskip("statsmodels.tsa.arima.model")
+    asked = []
+
+    class Recorded(arima.ARIMA):
+        def __init__(self, *args, **options):
+            asked.append(options.get("seasonal_order"))
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(arima, "ARIMA", Recorded)
+    t = np.arange(260)
+    y = np.exp(3 + 0.002 * t + 0.2 * np.sin(2 * np.pi * t / 52) + 0.1 * np.cos(4 * np.pi * t / 52))
+    ahead = methods_for(52, positive=True)["arima"](y[:200], 60)
+    assert np.abs(ahead / y[200:] - 1).max() < 0.01
+    methods_for(12, positive=True)["arima"](y[:60], 12)
+    assert (0, 1, 1, 52) not in asked, "a state of 52 steps takes minutes a fit"
+    assert (0, 1, 1, 12) in asked
+
+
+def test_columns_that_are_not_known_ahead_are_named_in_one_or_many():
+    frame = pd.DataFrame({"y": np.arange(40.0), "a": np.arange(40.0)})
+    one = margin.compare(frame, target="y", horizon=3, models=["naive"])
+    assert one.remarks[0].startswith("The column a is not known ahead and was not used")
+    two = margin.compare(frame.assign(b=1.5), target="y", horizon=3, models=["naive"])
+    assert two.remarks[0].startswith("The columns a, b are not known ahead and were not used")
 
 
 def test_a_method_that_fails_is_a_row_and_idle_options_are_refused(monkeypatch):

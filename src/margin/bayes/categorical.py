@@ -17,6 +17,7 @@ from margin.bayes.stored import categories_ascend
 from margin.core.domains import Either, Integer, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf, ListOf
+from margin.core.new_rows import validate_new_rows
 from margin.core.parameters import attribute, parameter
 from margin.core.summaries import union_of
 
@@ -24,17 +25,17 @@ __all__ = ["CategoricalNB", "category_log_probabilities"]
 
 SAMPLE = 1024  # rows whose values are looked up first: most often they are all there are, and nothing long is sorted
 TABLE = 4096  # largest range of integers that are looked up in a table
+EMPTY = 4  # most places of a larger table for every value that was seen
 
 
-def category_log_probabilities(counts: np.ndarray, weight: np.ndarray, alpha: float, categories: int) -> np.ndarray:
-    r"""Logarithms of :math:`(N_{cv} + \alpha) / (W_c + \alpha K)`, (classes, values + 1), the last for unseen values.
+def category_log_probabilities(counts: np.ndarray, weight: np.ndarray, alpha: float, categories: Any) -> np.ndarray:
+    r"""Logarithms of :math:`(N_{cv} + \alpha) / (W_c + \alpha K)`, (classes, values); K may differ between values.
 
-    >>> np.exp(category_log_probabilities(np.array([[3.0, 1.0]]), np.array([4.0]), 1.0, 2)).round(3)
+    >>> np.exp(category_log_probabilities(np.array([[3.0, 1.0, 0.0]]), np.array([4.0]), 1.0, 2)).round(3)
     array([[0.667, 0.333, 0.167]])
     """
-    unseen = np.zeros((len(counts), 1))
     with np.errstate(divide="ignore"):
-        return np.log(np.hstack([counts, unseen]) + alpha) - np.log(weight + alpha * categories)[:, None]
+        return np.log(counts + alpha) - np.log(weight[:, None] + alpha * np.atleast_1d(categories))
 
 
 class CategoricalNB(Smoothing, NaiveBayes):
@@ -86,7 +87,7 @@ class CategoricalNB(Smoothing, NaiveBayes):
     def feature_log_prob_(self) -> list[np.ndarray]:
         """Smoothed log-probabilities of the categories of every column, (classes, categories)."""
         return [
-            category_log_probabilities(counts, self.class_count_, self._smoothing, n)[:, :-1]
+            category_log_probabilities(counts, self.class_count_, self._smoothing, n)
             for counts, n in zip(self.category_count_, self.n_categories_)
         ]
 
@@ -120,17 +121,35 @@ class CategoricalNB(Smoothing, NaiveBayes):
         return self
 
     def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
+        if y is NO_TARGETS:
+            return validate_new_rows(self, X, dtype=np.float64)
         return validate_data(self, X, y, reset=first, dtype=np.float64)
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._check_rows(X)
-        joint = np.tile(self.class_log_prior_, (len(X), 1))
+        columns = CodeColumns.of(self.categories_)
+        parts = self._by_column(X) if columns is None else self._by_code(X, columns)
+        return parts + self.class_log_prior_
+
+    def _by_code(self, X: np.ndarray, columns: CodeColumns) -> np.ndarray:
+        """Sums of the logarithms of all columns, (n, classes), by one table for them all."""
+        counts = columns.spread(np.hstack(self._value_count))
+        given = 0 if self.min_categories is None else np.asarray(self.min_categories)
+        n_categories = columns.repeat(np.maximum(columns.categories, given))
+        table = category_log_probabilities(counts, self.class_count_, self._smoothing, n_categories)
+        places = columns.places(X)
+        return np.stack([np.take(row, places).sum(axis=1) for row in table], axis=1)
+
+    def _by_column(self, X: np.ndarray) -> np.ndarray:
+        """The same for columns of any numbers."""
+        total = np.zeros((len(X), len(self.classes_)))
         columns = zip(np.ascontiguousarray(X.T), self.categories_, self._value_count, self.n_categories_)
         for column, values, counts, n in columns:
             positions, seen = _located(values, column)
+            counts = np.hstack([counts, np.zeros((len(counts), 1))])  # the last for values that were not seen
             log_probabilities = category_log_probabilities(counts, self.class_count_, self._smoothing, n)
-            joint += log_probabilities[:, np.where(seen, positions, len(values))].T
-        return joint
+            total += log_probabilities[:, np.where(seen, positions, len(values))].T
+        return total
 
     def _n_categories(self, j: int, values: np.ndarray) -> int:
         fewest = 0 if self.min_categories is None else np.broadcast_to(self.min_categories, len(self.categories_))[j]
@@ -140,6 +159,46 @@ class CategoricalNB(Smoothing, NaiveBayes):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags
+
+
+class CodeColumns:
+    """Columns of small integers and one table for all: a place for every integer of a column, one more on each side."""
+
+    def __init__(self, values: np.ndarray, lengths: np.ndarray):
+        ends = np.cumsum(lengths)
+        self.low, high = values[ends - lengths], values[ends - 1]
+        self.span = high - self.low
+        self.widths = self.span.astype(np.intp) + 3
+        self.starts = np.cumsum(self.widths) - self.widths
+        self.categories = np.where(self.low >= 0, high + 1, lengths)  # of codes one more than the largest
+        self.filled = (values - np.repeat(self.low, lengths)).astype(np.intp) + np.repeat(self.starts + 1, lengths)
+
+    @classmethod
+    def of(cls, categories: list[np.ndarray]) -> CodeColumns | None:
+        """None where a column holds other numbers than small integers, or so few of them that most places are empty."""
+        lengths = np.fromiter(map(len, categories), dtype=np.intp, count=len(categories))
+        values = np.concatenate(categories)
+        if not lengths.all() or (values != np.floor(values)).any():
+            return None
+        ends = np.cumsum(lengths)
+        places = float((values[ends - 1] - values[ends - lengths] + 3).sum())
+        return cls(values, lengths) if places <= max(TABLE, EMPTY * len(values)) else None
+
+    def spread(self, counts: np.ndarray) -> np.ndarray:
+        """The counts of the values of all columns, (classes, values), as (classes, places)."""
+        spread = np.zeros((len(counts), int(self.widths.sum())))
+        spread[:, self.filled] = counts
+        return spread
+
+    def repeat(self, numbers: np.ndarray) -> np.ndarray:
+        """A number of every column for each of its places."""
+        return np.repeat(numbers, self.widths)
+
+    def places(self, X: np.ndarray) -> np.ndarray:
+        """The place of every entry, (n, columns): of one that is no integer or beyond the others, that below them."""
+        shifted = np.clip(X - self.low + 1, 0, self.span + 2)
+        shifted[np.floor(X) != X] = 0
+        return shifted.astype(np.intp) + self.starts
 
 
 def _merged_counts(

@@ -20,6 +20,7 @@ from margin.bayes.statistics import add_to_sums
 from margin.core.domains import Either, Flag, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
+from margin.core.new_rows import validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.parameters import Declared, attribute, parameter
 
@@ -121,7 +122,10 @@ class _CountingNB(Smoothing, NaiveBayes):
         return rows
 
     def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
-        return validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=np.float64, order="C")
+        rules = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+        if y is NO_TARGETS:
+            return validate_new_rows(self, X, **rules)
+        return validate_data(self, X, y, reset=first, **rules)
 
     def _log_priors(self) -> np.ndarray:
         return log_priors(self.class_count_, self._given_priors(len(self.classes_)), uniform=not self.fit_prior)

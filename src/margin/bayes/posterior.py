@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf
+from margin.core.new_rows import require_fitted
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute
 
@@ -64,7 +64,7 @@ class PosteriorClassifier(ClassifierMixin, Estimator, ABC):
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of P(c, x), up to a term that is the same for all classes, (n, classes)."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self._joint_log_probability(X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Help texts that several commands share."""
+"""What several commands say and ask alike."""
 
 from __future__ import annotations
 
-__all__ = ["DATA"]
+__all__ = ["DATA", "existing_folder"]
 
 #: Kinds of inputs that are read as tables.
 DATA = (
@@ -11,3 +11,12 @@ DATA = (
     " such as 'rows/*.csv' of many files, read block by block; a folder of images, one subfolder per class; - for"
     " stdin; or a named set, e.g. iris or moons:n_samples=500."
 )
+
+
+def existing_folder(command: str, new: bool, force: bool) -> str:
+    """What happens where the folder holds another run: "new", "force" or "refuse"."""
+    if new and force:
+        from margin.service.requests import BadRequest
+
+        raise BadRequest(f"{command}: --new keeps what is in the folder and --force starts it over; give one of them.")
+    return "new" if new else "force" if force else "refuse"

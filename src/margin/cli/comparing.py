@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from margin.cli.arguments import DATA
+from margin.cli.arguments import DATA, existing_folder
 from margin.cli.completion import data_names, metric_names, model_names
 from margin.cli.declared import with_options
 from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
@@ -54,39 +54,27 @@ def compare(
     """
     started = monotonic()  # importing what follows is a part of what a budget pays for
     from margin.cli.live_board import watching
-    from margin.service.comparison import board_snapshot, run_comparison
-    from margin.service.requests import BadRequest
+    from margin.service.comparison import Oversight, board_snapshot, run_comparison
     from margin.service.streams import stem_of
 
-    jobs, cluster = options.pop("n_jobs"), options.pop("cluster")
+    how = HowToRun(n_jobs=options.pop("n_jobs"), cluster=options.pop("cluster"))
     with reported():
-        HowToRun(n_jobs=jobs, cluster=cluster).check()
+        how.check()
         request = ComparisonRequest.of_texts(options)
     kind = "generative" if request.generative else "compare"
     folder = out or Path("runs") / f"{kind}-{stem_of(data)}"
     if request.horizon is not None:
         from margin.cli.forecasting import compare_forecasts
 
-        return compare_forecasts(data, request, jobs, out, as_json)
+        return compare_forecasts(data, request, how.n_jobs, out, as_json)
     if request.generative:
         from margin.cli.generating import compare_generators
 
-        return compare_generators(data, request, jobs, folder, quiet, as_json, started)
+        return compare_generators(data, request, how.n_jobs, folder, quiet, as_json, started)
     with reported(), watching(quiet) as watch:
-        if new and force:
-            raise BadRequest("compare: --new keeps what is in the folder and --force starts it over; give one of them.")
-        existing = "new" if new else "force" if force else "refuse"
-        comparison = run_comparison(
-            data,
-            None,
-            request,
-            out=folder,
-            n_jobs=jobs,
-            cluster=cluster,
-            watch=watch,
-            started=started,
-            existing=existing,
-        )
+        existing = existing_folder("compare", new, force)
+        oversight = Oversight(watch, started)
+        comparison = run_comparison(data, None, request, out=folder, existing=existing, how=how, oversight=oversight)
     if as_json:
         print_json(board_snapshot(comparison))
     else:

@@ -88,6 +88,8 @@ def _print(facts: dict[str, Any]) -> None:
         console.print(f"{facts['family']}, {facts['task']}; source {facts['source']}\n", highlight=False)
     if facts.get("summary"):
         console.print(facts["summary"], markup=False, highlight=False)
+    if facts.get("streams"):
+        console.print(f"\n{facts['streams']}", markup=False, highlight=False)
     for equation in facts.get("equations", []):
         console.print(f"\n    {equation}", markup=False, highlight=False, soft_wrap=True)
     if facts.get("parameters"):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from margin.cli.arguments import DATA
+from margin.cli.arguments import DATA, existing_folder
 from margin.cli.completion import data_names, model_names
 from margin.cli.declared import with_options
 from margin.cli.light_start import import_scikit_learn
@@ -75,14 +75,11 @@ def fit(
     from margin.core.progress import ProgressBar
     from margin.core.watching import watch
     from margin.service import training
-    from margin.service.requests import BadRequest
     from margin.service.streams import stem_of
 
     folder = out or Path("runs") / f"{model}-{stem_of(data)}"
     with reported(), nullcontext() if quiet or not training.speaks() else watch(ProgressBar(log())):
-        if new and force:
-            raise BadRequest("fit: --new keeps the run in the folder and --force starts it over; give one of them.")
-        existing = "new" if new else "force" if force else "refuse"
+        existing = existing_folder("fit", new, force)
         facts = training.fit(model, data, FitRequest.of_texts(options), out=folder, existing=existing)
     if not training.speaks():
         return

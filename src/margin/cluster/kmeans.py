@@ -21,6 +21,7 @@ from margin.cluster.stream_lloyd import StreamLloyd, rows_for_start
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, Real, sometimes
+from margin.core.kept_rows import keep_rows
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import COPY, VERBOSE, attribute, parameter
@@ -144,6 +145,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         ``labels_`` is not kept: it would grow with the rows.
         """
         self._check_parameters()
+        stream = keep_rows(stream)
         learn_columns(self, stream)
         self._loop = loop = StreamLloyd(self, stream)
         if state is None:

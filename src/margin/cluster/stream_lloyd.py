@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from margin.cluster.lloyd import distances_to, labels_and_inertia
+from margin.cluster.compiled_loops import cluster_sums
+from margin.cluster.lloyd import distances_to, labels_and_inertia, labels_for
 from margin.core.number_range import validate_squarable
 from margin.core.records import Record
 from margin.core.streaming import RowBlock, Stream
@@ -24,53 +25,60 @@ SAMPLE_ROWS = (256, 20_480)  # rows per cluster, and in all at least, on which t
 
 @dataclass(frozen=True)
 class ClusterSums:
-    """Rows of every cluster: their number, the sum of their distances from its center, squared ones in all, and the row
-    that is farthest from its center."""
+    """Rows of every cluster: their number, the sum of their distances from its center, and the squared ones in all."""
 
     counts: np.ndarray  # (k,)
     gaps: np.ndarray  # (k, p) sums of x - center: far smaller than those of x, so that no digits are lost
     inertia: float
-    total: np.ndarray  # (p,) sum of x - reference
-    squares: np.ndarray  # (p,) and of its square
-    farthest: np.ndarray
-    distance: float
 
     @classmethod
     def of(cls, model: KMeans, centers: np.ndarray, block: RowBlock) -> ClusterSums:
-        X = validate_squarable(model, block.X, dtype=np.float64, order="C")
-        labels, inertia = labels_and_inertia(X, np.ones(len(X)), centers)
-        gaps = np.zeros(centers.shape)
-        from_center = X - centers[labels]
-        np.add.at(gaps, labels, from_center)
-        distances = distances_to(X, centers, labels)
-        row, reference = int(distances.argmax()), X - centers[0]
-        return cls(
-            np.bincount(labels, minlength=len(centers)),
-            gaps,
-            inertia,
-            reference.sum(axis=0),
-            (reference**2).sum(axis=0),
-            X[row].copy(),
-            float(distances[row]),
-        )
+        X, ones = _rows(model, block), np.ones(len(block.X))
+        labels, inertia = labels_and_inertia(X, ones, centers)
+        offset = centers.mean(axis=0)
+        sums, _, counts = cluster_sums(X, ones, offset, labels, len(centers))
+        return cls(counts, sums - counts[:, None] * (centers - offset), inertia)
 
     def merge(self, other: ClusterSums) -> ClusterSums:
-        ahead = self if self.distance >= other.distance else other
-        return ClusterSums(
-            self.counts + other.counts,
-            self.gaps + other.gaps,
-            self.inertia + other.inertia,
-            self.total + other.total,
-            self.squares + other.squares,
-            ahead.farthest,
-            ahead.distance,
-        )
+        return ClusterSums(self.counts + other.counts, self.gaps + other.gaps, self.inertia + other.inertia)
+
+
+class Spread(NamedTuple):
+    """Sums of rows and of their squares, both about a row of reference."""
+
+    n: int
+    total: np.ndarray  # (p,)
+    squares: np.ndarray  # (p,)
+
+    @classmethod
+    def of(cls, model: KMeans, reference: np.ndarray, block: RowBlock) -> Spread:
+        X = _rows(model, block) - reference
+        return cls(len(X), X.sum(axis=0), np.einsum("ij,ij->j", X, X))
+
+    def merge(self, other: Spread) -> Spread:
+        return Spread(self.n + other.n, self.total + other.total, self.squares + other.squares)
 
     @property
     def mean_variance(self) -> float:
         """The variance of a column in the mean over all columns."""
-        n = self.counts.sum()
-        return float(np.mean(self.squares / n - (self.total / n) ** 2))
+        return float(np.mean(self.squares / self.n - (self.total / self.n) ** 2))
+
+
+class FarRow(NamedTuple):
+    """The row that is farthest from its center."""
+
+    distance: float
+    row: np.ndarray
+
+    @classmethod
+    def of(cls, model: KMeans, centers: np.ndarray, block: RowBlock) -> FarRow:
+        X = _rows(model, block)
+        distances = distances_to(X, centers, labels_for(X, centers))
+        row = int(distances.argmax())
+        return cls(float(distances[row]), X[row].copy())
+
+    def merge(self, other: FarRow) -> FarRow:
+        return self if self.distance >= other.distance else other
 
 
 class StreamLloyd:
@@ -87,7 +95,8 @@ class StreamLloyd:
     def start(self, centers: np.ndarray) -> StreamLloyd:
         self.centers = centers
         self._pass()
-        self.bound = self.model.tol * self.sums.mean_variance
+        spread = self.stream.reduce(partial(Spread.of, self.model, centers[0]), Spread.merge)
+        self.bound = self.model.tol * spread.mean_variance
         return self
 
     def iterations(self) -> Iterator[Record]:
@@ -114,8 +123,7 @@ class StreamLloyd:
         self.centers, self.bound = np.array(state["centers"]), float(state["bound"])
         self.iteration, self.settled = int(state["iteration"]), bool(state["settled"])
         sums: dict[str, Any] = {name: np.array(value) for name, value in state["sums"].items()}
-        sums.update({name: float(sums[name]) for name in ("inertia", "distance")})
-        self.sums = ClusterSums(**sums)
+        self.sums = ClusterSums(**sums | {"inertia": float(sums["inertia"])})
         return self
 
     def _pass(self) -> None:
@@ -127,9 +135,15 @@ class StreamLloyd:
         counts = np.maximum(self.sums.counts, 1)
         steps = self.sums.gaps / counts[:, None]
         empty = np.flatnonzero(self.sums.counts == 0)[:1]  # one per pass: the next one needs to know of it
-        steps[empty] = self.sums.farthest - self.centers[empty]
+        if len(empty):
+            far = self.stream.reduce(partial(FarRow.of, self.model, self.centers), FarRow.merge)
+            steps[empty] = far.row - self.centers[empty]
         self.centers = self.centers + steps
         return (steps**2).sum(axis=1)
+
+
+def _rows(model: KMeans, block: RowBlock) -> np.ndarray:
+    return validate_squarable(model, block.X, dtype=np.float64, order="C")
 
 
 def rows_for_start(k: int) -> int:

@@ -5,8 +5,8 @@ them). These files are Python: imported as they are, they do the same slowly, an
 
 Where wider vectors pay, a module exists once more for processors of the levels x86-64-v3 (AVX2) or v4 (AVX-512), and
 gives the same bits there. ``MARGIN_KERNELS=baseline`` or ``v3`` goes no higher than that; ``MARGIN_KERNELS=debug``
-takes the modules with checked bounds, ``MARGIN_KERNELS=sanitized`` those under the address sanitizer, whose library must
-be loaded first (``make test-debug`` does).
+takes the modules with checked bounds, ``MARGIN_KERNELS=sanitized`` those under the address sanitizer, whose library
+must be loaded first (``make test-debug`` does).
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""The numpydoc sections of a class that has declared parameters and attributes."""
+"""The numpydoc sections that are written once: those of declared parameters and attributes, and of what functions of a
+family take alike."""
 
 from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
-__all__ = ["with_sections"]
+__all__ = ["parameter_texts", "with_parameters", "with_sections"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 WIDTH = 110
 LATER_SECTIONS = ("See Also", "Notes", "References", "Examples")  # numpydoc's order: what stands after the attributes
@@ -63,3 +66,58 @@ def _lines(sentence: str) -> list[str]:
     if len(sentence) <= WIDTH and sentence == sentence.strip() and "\n" not in sentence:
         return [sentence]  # most of them: looking for breaks took a third of the import of a package of models
     return textwrap.wrap(sentence, WIDTH, break_on_hyphens=False)
+
+
+def parameter_texts(entries: str) -> dict[str, str]:
+    r"""Entries of a ``Parameters`` section by the name of the parameter.
+
+    >>> parameter_texts("x : float\n    A number.")["x"]
+    'x : float\n    A number.'
+    """
+    texts: dict[str, str] = {}
+    name = ""
+    for line in textwrap.dedent(entries).strip("\n").splitlines():
+        if line[:1].strip():
+            name = line.partition(" :")[0].strip()
+            texts[name] = line
+        else:
+            texts[name] += f"\n{line}"
+    return {name: text.rstrip() for name, text in texts.items()}
+
+
+def with_parameters(shared: Mapping[str, str]) -> Callable[[Function], Function]:
+    r"""A decorator that says in the ``Parameters`` of a function what ``shared`` says of those it does not describe.
+
+    >>> @with_parameters(parameter_texts("x : float\n    A number."))
+    ... def double(x):
+    ...     "Twice the number."
+    >>> print(double.__doc__)
+    Twice the number.
+    <BLANKLINE>
+    Parameters
+    ----------
+    x : float
+        A number.
+    """
+
+    def describe(function: Function) -> Function:
+        if function.__doc__ is not None:  # there is none under -OO
+            function.__doc__ = _with_entries(inspect.cleandoc(function.__doc__), _arguments(function), shared)
+        return function
+
+    return describe
+
+
+def _arguments(function: Callable[..., Any]) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _with_entries(docstring: str, names: tuple[str, ...], shared: Mapping[str, str]) -> str:
+    before, after = _split(docstring)
+    before, _, section = before.partition("Parameters\n----------\n")
+    own = parameter_texts(section)
+    entries = {name: own.pop(name, shared.get(name, "")) for name in names}
+    text = "\n".join([*filter(None, entries.values()), *own.values()])
+    parts = [before.rstrip(), f"Parameters\n----------\n{text}", after]
+    return "\n\n".join(part for part in parts if part)

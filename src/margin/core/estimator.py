@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from inspect import isfunction
 from typing import Any, ClassVar, Protocol, Self
 
@@ -77,7 +77,7 @@ class IterativeEstimator(CallbackSupport, Estimator):
     """
 
     _loop: Loop = attribute(None, "The running fit.")
-    _data: str = attribute(None, "Digest of what the running fit learns from.")
+    _data: str | Callable[[], str] = attribute(None, "Digest of what the running fit learns from, or what makes it.")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for name in ("iterate", "iterate_stream"):
@@ -99,15 +99,17 @@ class IterativeEstimator(CallbackSupport, Estimator):
             raise NotFittedError(
                 f"{type(self).__name__}: there is no running fit; iterate keeps its state, a finished fit() does not."
             )
+        if not isinstance(self._data, str):
+            self._data = self._data()
         return self._loop.state() | {"data": self._data}
 
     @with_callbacks
     def _consume(self, records: Iterator[Record], X: Any, y: Any = None) -> Self:
-        for _ in self._watched(records, X, y):
+        for _ in self._watch(records, X, y):
             pass
         return self
 
-    def _watched(self, records: Iterator[Record], X: Any, y: Any = None) -> Iterator[Record]:
+    def _watch(self, records: Iterator[Record], X: Any, y: Any = None) -> Iterator[Record]:
         """The same records, seen on the way by watchers, scikit-learn's callbacks and whoever reads what is printed."""
         watchers: list[Watcher] = [CallbackWatcher(X, y)] if hasattr(self, "_skl_callbacks") else []
         if getattr(self, "verbose", False):
@@ -145,7 +147,8 @@ def _of_its_own_data(iterate: Callable[..., Any]) -> Callable[..., Iterator[Reco
             raise ValueError(
                 f"{type(self).__name__}: state must be what get_state() of such a model returned; it has no {error}."
             ) from None
-        self._data = data_digest(X, y)
+        # Most fits are never asked for their state, and the loop holds the rows as long as it can be asked.
+        self._data = data_digest(X, y) if state is not None or isinstance(X, Stream) else partial(data_digest, X, y)
         if state is not None and state.get("data", self._data) != self._data:
             fit.close()
             raise ValueError(

@@ -1,9 +1,9 @@
 """Packages that import a module of theirs when one of its names is asked for, not when they are imported.
 
-A package says what it offers as any other does, in imports at its head, but below ``if TYPE_CHECKING:``, where readers,
-editors and mypy see them; ``__getattr__, __dir__ = lazy_names(__name__)`` reads the same lines when the first name
-is asked for. A name that a module of the package has too must be imported outright: importing that module would bind
-the module to it.
+A package says what it offers as any other does, in imports at its head (``import *`` too, of what the ``__all__`` of a
+module lists), but below ``if TYPE_CHECKING:``, where readers, editors and mypy see them; ``__getattr__, __dir__ =
+lazy_names(__name__)`` reads the same lines when the first name is asked for. A name that a module of the package has
+too must be imported outright: importing that module would bind the module to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-__all__ = ["lazy_homes", "lazy_names"]
+__all__ = ["lazy_homes", "lazy_names", "names_of", "read_imports"]
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -51,9 +51,30 @@ def lazy_homes(package: str) -> dict[str, str]:
     return dict(_type_checking_imports(ast.parse(source or "")))
 
 
+def read_imports(module: str) -> dict[str, str]:
+    """The modules from which a module imports each name at its head, read and not run."""
+    froms = [statement for statement in _tree_of(module).body if isinstance(statement, ast.ImportFrom)]
+    return {alias.name: each.module or "" for each in froms for alias in each.names}
+
+
+@cache
+def names_of(module: str) -> tuple[str, ...]:
+    """What the ``__all__`` of a module lists, read and not run; the packages around it are imported."""
+    assigned = [statement for statement in _tree_of(module).body if isinstance(statement, ast.Assign)]
+    lists = [each.value for each in assigned if ast.unparse(each.targets[0]) == "__all__"]
+    return tuple(name for found in lists for name in ast.literal_eval(found))
+
+
+def _tree_of(module: str) -> ast.Module:
+    spec = importlib.util.find_spec(module)
+    return ast.parse((spec.loader.get_source(module) if spec is not None else "") or "")  # type: ignore[union-attr]
+
+
 def _type_checking_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for statement in tree.body:
         if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):
             for inner in statement.body:
                 if isinstance(inner, ast.ImportFrom) and inner.module:
-                    yield from ((alias.name, inner.module) for alias in inner.names)
+                    for alias in inner.names:
+                        names = names_of(inner.module) if alias.name == "*" else (alias.name,)
+                        yield from ((name, inner.module) for name in names)

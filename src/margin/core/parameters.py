@@ -107,7 +107,7 @@ def default(value: Any, sentence: str | None = None) -> Any:
     return _NewDefault(value, sentence)
 
 
-def attribute(form: Stored | str | None, sentence: str = "", *, init: Literal[False] = False) -> Any:  # noqa: ARG001
+def attribute(form: Stored | None, sentence: str = "", *, init: Literal[False] = False) -> Any:  # noqa: ARG001
     """Declare what a fit learns: its form (:mod:`margin.core.invariants`), which every file is checked against, and
     one sentence, which may be left out where a base has one. ``form`` is None for what no file holds.
 
@@ -121,8 +121,6 @@ def attribute(form: Stored | str | None, sentence: str = "", *, init: Literal[Fa
     >>> attributes_of(Plane)["coef_"].sentence, forms_of(Plane)["coef_"].dims
     ('Weights of the columns.', ('n_features', 2))
     """
-    if isinstance(form, str):
-        return Attribute(form)
     return Attribute(sentence, form=form)
 
 

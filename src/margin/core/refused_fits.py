@@ -19,7 +19,11 @@ __all__ = ["LEARNING", "unchanged_if_refused"]
 
 LEARNING = ("fit", "partial_fit", "fit_transform", "fit_predict", "iterate", "transform")
 
-REFUSALS = (ValueError, TypeError)  # not KeyboardInterrupt: a fit that is broken off leaves what it has learned so far
+REFUSALS = (
+    ValueError,
+    TypeError,
+    OSError,
+)  # not KeyboardInterrupt: a fit that is broken off leaves what it has learned so far
 
 
 def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ __all__ = [
     "learn_columns",
     "learn_from_stream",
     "plain_labels",
+    "stream_sentence",
     "takes_streams",
     "union_of",
 ]
@@ -55,6 +56,18 @@ class TakesStreams(Protocol):
 def takes_streams(model: Any) -> bool:
     """Whether ``fit`` takes a stream."""
     return isinstance(model, OnePass | TakesStreams)
+
+
+def stream_sentence(model: Any) -> str:
+    """Whether the ``fit`` of a model, or of its class, takes a stream.
+
+    >>> from margin.linear import Ridge
+    >>> stream_sentence(Ridge)
+    'fit takes a stream in the place of X and y (margin.stream).'
+    """
+    if takes_streams(model):
+        return "fit takes a stream in the place of X and y (margin.stream)."
+    return "fit needs all rows at once and takes no stream."
 
 
 def check_takes_stream(model: Any, method: str = "fit") -> None:

@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Integer
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, ListOf, StringOf
 from margin.core.parameters import attribute, parameter
 from margin.core.streaming import RowBlock
 from margin.core.summaries import union_of
 from margin.data.judgement import MAX_CATEGORIES
+from margin.data.stored import labels_differ
 
 __all__ = ["OTHER", "CategoryColumns"]
 
@@ -60,8 +62,11 @@ class CategoryColumns(TransformerMixin, Estimator):
     encode: str = parameter("onehot", Choice("onehot", "ordinal"), "A column per label, or one column of codes.")
     max_categories: int = parameter(MAX_CATEGORIES, Integer(low=2), "Most categories of a column, the merged one too.")
 
-    labels_: list[list[str]] = attribute("The labels of each column that are kept, in alphabetical order.")
-    merged_: np.ndarray = attribute("Whether rare labels of a column were merged.")
+    labels_: list[list[str]] = attribute(
+        ListOf(ListOf(StringOf()), "n_features"), "The labels of each column that are kept, in alphabetical order."
+    )
+    merged_: np.ndarray = attribute(ArrayOf("n_features", kind="b"), "Whether rare labels of a column were merged.")
+    _stored_rules = (labels_differ,)
 
     def fit(self, X: Any, y: Any = None) -> CategoryColumns:
         """Learn the labels of each column, and which are merged."""

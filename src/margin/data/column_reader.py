@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Options
 from margin.core.estimator import Estimator
+from margin.core.invariants import DictOf, StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
-from margin.data.coercion import coerced, spelling_of
+from margin.data.coercion import SPELLINGS, coerced, spelling_of
 from margin.data.kinds import KINDS, missing_mask
+from margin.data.stored import kinds_are_known
 from margin.data.table import Table, close_names
 
 if TYPE_CHECKING:
@@ -51,7 +53,11 @@ class ColumnReader(TransformerMixin, Estimator):
     )
     _: KW_ONLY
 
-    spellings_: dict[str, str] = attribute("How strings spell numbers or dates, by column: a decimal sign or an order.")
+    spellings_: dict[str, str] = attribute(
+        DictOf(StringOf(), StringOf(SPELLINGS)),
+        "How strings spell numbers or dates, by column: a decimal sign or an order.",
+    )
+    _stored_rules = (kinds_are_known,)
 
     def fit(self, X: Any, y: Any = None) -> ColumnReader:
         """Learn which columns there are, and how their strings spell numbers and dates."""

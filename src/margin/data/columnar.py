@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,14 @@ from margin.data.kinds import stored
 from margin.data.table import Table
 from margin.data.values import column_of_values
 
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow as pa
+
 __all__ = ["from_arrow", "from_pandas", "read_columnar"]
 
 
-def from_pandas(frame: Any, *, read_strings: bool = False) -> Table:
+def from_pandas(frame: pandas.DataFrame, *, read_strings: bool = False) -> Table:
     """A table from a DataFrame; its index is left out.
 
     ``read_strings``: strings are taken as those of a text file are, so that ``"$1,234.50"`` is a number and ``"NA"`` is
@@ -45,7 +49,7 @@ def from_pandas(frame: Any, *, read_strings: bool = False) -> Table:
     return Table.from_stored(pairs, len(frame), remarks, notes)
 
 
-def from_arrow(table: Any, *, read_strings: bool = False) -> Table:
+def from_arrow(table: pa.Table | pa.RecordBatch, *, read_strings: bool = False) -> Table:
     """A table from a PyArrow table (or record batch); dictionary columns become categories.
 
     ``read_strings``: as for :func:`from_pandas`; lists are then joined to text, and structs become several columns.

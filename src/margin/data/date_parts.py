@@ -10,8 +10,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute
 from margin.core.streaming import RowBlock
+from margin.data.stored import dates_are_there
 
 __all__ = ["PARTS", "DateParts", "date_parts"]
 
@@ -78,8 +80,9 @@ class DateParts(TransformerMixin, Estimator):
 
     _: KW_ONLY
 
-    first_: np.ndarray = attribute("The earliest date of each column.")
-    kept_: np.ndarray = attribute("Which parts vary, (columns, 6).")
+    first_: np.ndarray = attribute(ArrayOf("n_features", kind="datetime64[us]"), "The earliest date of each column.")
+    kept_: np.ndarray = attribute(ArrayOf("n_features", len(PARTS), kind="b"), "Which parts vary, (columns, 6).")
+    _stored_rules = (dates_are_there,)
 
     def fit(self, X: Any, y: Any = None) -> DateParts:
         """Learn the first date of each column, and which parts vary."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
+from margin.data.parameter_texts import SPLITTING
 from margin.data.split_arguments import (
     Seed,
     TrainTest,
@@ -28,17 +30,9 @@ from margin.data.split_arguments import (
 __all__ = ["group_folds", "random_folds", "stratified_fold_numbers", "stratified_folds", "time_folds"]
 
 
+@with_parameters(SPLITTING)
 def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     """``k`` random parts, sizes equal up to one row, each the test part once.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    k : int
-        Number of parts.
-    seed : int or numpy.random.Generator
-        Draws the rows.
 
     Examples
     --------
@@ -52,33 +46,15 @@ def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     return each_part_once(fold, k)
 
 
-def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
-    """``k`` parts in which each class, and the table, is spread evenly: counts differ by at most one row.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels.
-    k : int
-        Number of parts.
-    seed : int or numpy.random.Generator
-        Draws the rows.
-    """
+@with_parameters(SPLITTING)
+def stratified_folds(y: ArrayLike, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+    """``k`` parts in which each class, and the table, is spread evenly: counts differ by at most one row."""
     return each_part_once(stratified_fold_numbers(y, k, seed), k)
 
 
-def stratified_fold_numbers(y: Any, k: int = 5, seed: Seed = 0) -> np.ndarray:
-    """The part, 0 to ``k`` - 1, of every row under :func:`stratified_folds`.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels.
-    k : int
-        Number of parts.
-    seed : int or numpy.random.Generator
-        Draws the rows.
-    """
+@with_parameters(SPLITTING)
+def stratified_fold_numbers(y: ArrayLike, k: int = 5, seed: Seed = 0) -> np.ndarray:
+    """The part, 0 to ``k`` - 1, of every row under :func:`stratified_folds`."""
     codes, _ = class_codes("stratified_folds", y)
     check_parts("stratified_folds", k, len(codes), "rows")
     fold = np.empty(len(codes), dtype=np.intp)
@@ -87,18 +63,9 @@ def stratified_fold_numbers(y: Any, k: int = 5, seed: Seed = 0) -> np.ndarray:
     return fold
 
 
-def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
-    """``k`` parts of whole groups; large groups are placed first, each into the part that is smallest so far.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n,)
-        The group of every row.
-    k : int
-        Number of parts.
-    seed : int or numpy.random.Generator
-        Draws the rows.
-    """
+@with_parameters(SPLITTING)
+def group_folds(groups: ArrayLike, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+    """``k`` parts of whole groups; large groups are placed first, each into the part that is smallest so far."""
     codes, counts = class_codes("group_folds", groups)
     check_parts("group_folds", k, len(counts), "groups")
     order = generator_of("group_folds", seed).permutation(len(counts))
@@ -110,7 +77,8 @@ def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     return each_part_once(fold_of_group[codes], k)
 
 
-def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
+@with_parameters(SPLITTING)
+def time_folds(times: ArrayLike, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
     """``k`` steps forward: train on the past, test on the next part; the past grows from step to step.
 
     The rows in order of time are cut into ``k + 1`` parts; the first is only ever trained on. ``gap`` rows before each
@@ -118,8 +86,6 @@ def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
 
     Parameters
     ----------
-    times : array-like of shape (n,)
-        The time of every row.
     k : int
         Number of steps.
     gap : int

@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
+from margin.data.parameter_texts import SPLITTING
 from margin.data.split_arguments import (
     Seed,
     TrainTest,
@@ -28,19 +31,9 @@ from margin.data.split_arguments import (
 __all__ = ["stratified_group_folds", "stratified_group_split"]
 
 
-def stratified_group_folds(y: Any, groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+@with_parameters(SPLITTING)
+def stratified_group_folds(y: ArrayLike, groups: ArrayLike, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     """``k`` parts of whole groups in which classes are as evenly spread as the groups allow.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels.
-    groups : array-like of shape (n,)
-        The group of every row.
-    k : int
-        Number of parts.
-    seed : int or numpy.random.Generator
-        Draws the rows.
 
     Examples
     --------
@@ -55,20 +48,9 @@ def stratified_group_folds(y: Any, groups: Any, k: int = 5, seed: Seed = 0) -> I
     return each_part_once(part, k)
 
 
-def stratified_group_split(y: Any, groups: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
-    """Whole groups on both sides, with classes as evenly spread as the groups allow.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels.
-    groups : array-like of shape (n,)
-        The group of every row.
-    test_size : float or int
-        Fraction of the rows for testing, or their number.
-    seed : int or numpy.random.Generator
-        Draws the rows.
-    """
+@with_parameters(SPLITTING)
+def stratified_group_split(y: ArrayLike, groups: ArrayLike, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
+    """Whole groups on both sides, with classes as evenly spread as the groups allow."""
     where = "stratified_group_split"
     codes, owners, n_groups = _codes(where, y, groups)
     if n_groups < 2:

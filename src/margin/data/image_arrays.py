@@ -25,6 +25,7 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.notices import warn_user
 from margin.core.number_range import check_magnitude
 from margin.core.parameters import Declared, parameter
+from margin.core.row_files import is_mapped
 from margin.core.torch_datasets import dataset_arrays
 
 __all__ = [
@@ -96,7 +97,8 @@ def check_images(
 ) -> np.ndarray:
     """``X`` as pictures (n, c, h, w); with ``fitted`` they must have that shape (c, h, w), where None is any length.
 
-    An array that may not be written to, such as a memory map, is copied, unless ``read_only`` ones will do.
+    An array that may not be written to, such as a memory map, is copied, unless ``read_only`` ones will do; of one in a
+    file the axes may then lie in another order.
     """
     from sklearn.utils.validation import check_array, validate_data
 
@@ -125,10 +127,11 @@ def check_images(
         )
     check_magnitude(owner, "X", images)
     if fitted is not None:
-        _tell_of_other_units(owner, images, getattr(estimator, "network_", {}))
+        tell_of_other_units(owner, images, getattr(estimator, "network_", {}))
     kind = np.uint8 if images.dtype == np.uint8 else np.float32
-    # torch warns of arrays that cannot be written
-    return np.require(images, dtype=kind, requirements=["C"] if read_only else ["C", "W"])
+    if read_only:
+        return np.asarray(images, dtype=kind) if is_mapped(X) else np.require(images, dtype=kind, requirements=["C"])
+    return np.require(images, dtype=kind, requirements=["C", "W"])  # torch warns of arrays that cannot be written
 
 
 def flat_pictures(owner: str, X: Any, image_shape: Sequence[int] | None = None) -> tuple[Any, tuple[int, ...] | None]:
@@ -207,7 +210,7 @@ def _square_side(n_columns: int) -> tuple[int, ...] | None:
     return None
 
 
-def _tell_of_other_units(owner: str, images: np.ndarray, network: Mapping[str, Any]) -> None:
+def tell_of_other_units(owner: str, images: np.ndarray, network: Mapping[str, Any]) -> None:
     """Warn of pictures that vary far less, or far more, than those of the fit: bytes and numbers from 0 to 1 differ by
     255. One without contrast says nothing, nor do tables, which are one pixel high."""
     if "scale" not in network or not images.size or min(images.shape[2:]) == 1:
@@ -254,17 +257,23 @@ def _dtype(X: Any) -> Any:
     return None if getattr(X, "dtype", None) == np.uint8 else [np.float64, np.float32]
 
 
-def channel_scaling(images: np.ndarray, weight: np.ndarray) -> tuple[list[float], list[float]]:
-    """Weighted mean and deviation of every channel; a channel without spread keeps its unit."""
-    n, c = images.shape[:2]
+def channel_scaling(
+    images: np.ndarray, weight: np.ndarray, rows: np.ndarray | None = None
+) -> tuple[list[float], list[float]]:
+    """Weighted mean and deviation of every channel, over the numbered ``rows`` (None: all); a channel without spread
+    keeps its unit."""
+    rows = np.arange(len(images)) if rows is None else rows
+    c = images.shape[1]
     total, squares = np.zeros(c), np.zeros(c)
     size = max(1, CHUNK_VALUES // max(1, math.prod(images.shape[1:])))
-    for start in range(0, n, size):
-        part = images[start : start + size].astype(np.float64).reshape(-1, c, math.prod(images.shape[2:]))
-        total += weight[start : start + size] @ part.mean(axis=2)
-        squares += weight[start : start + size] @ np.square(part).mean(axis=2)
-    mean = total / weight.sum()
-    deviation = np.sqrt(np.maximum(squares / weight.sum() - mean**2, 0))
+    for start in range(0, len(rows), size):
+        few = rows[start : start + size]
+        part = images[few].astype(np.float64, order="C").reshape(-1, c, math.prod(images.shape[2:]))
+        total += weight[few] @ part.mean(axis=2)
+        squares += weight[few] @ np.square(part).mean(axis=2)
+    weights = weight[rows].sum()
+    mean = total / weights
+    deviation = np.sqrt(np.maximum(squares / weights - mean**2, 0))
     # Below the rounding of float32 a spread is none.
     deviation[deviation <= 1e-6 * np.abs(mean)] = 1.0
     return mean.tolist(), deviation.tolist()

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.row_files import row_array
 from margin.data.images import MODES, decode_picture
 
 __all__ = ["ImageFolder", "Pictures", "open_image_folder", "read_images"]
@@ -49,8 +50,8 @@ def read_images(
 ) -> Pictures:
     """The pictures in ``files``, in order. ``resize`` is (height, width), by bilinear interpolation.
 
-    ``memory_map`` names a file that then holds the array, so that pictures need not fit into memory: they are decoded
-    one by one, and read from the file as they are needed.
+    Pictures are decoded one by one and need not fit into memory: many are written to a file, and read from there as
+    they are needed. ``memory_map`` names that file, which is temporary otherwise.
     """
     _check(resize, color, unreadable)
     paths = [Path(file) for file in files]
@@ -76,7 +77,7 @@ def read_images(
         if images is None:
             shape = (len(paths), *picture.shape)
             images = (
-                np.empty(shape, np.uint8)
+                row_array(shape, np.uint8)
                 if memory_map is None
                 else np.lib.format.open_memmap(memory_map, mode="w+", dtype=np.uint8, shape=shape)
             )

@@ -9,7 +9,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import Estimator
+from margin.core.invariants import Real
 from margin.core.parameters import attribute
+from margin.data.stored import range_is_one
 
 __all__ = ["LogTarget", "is_skewed"]
 
@@ -37,8 +39,9 @@ class LogTarget(TransformerMixin, Estimator):
     [[2000.0]]
     """
 
-    lowest_: float = attribute("The logarithm of the smallest number seen.")
-    highest_: float = attribute("The logarithm of the largest number seen.")
+    lowest_: float = attribute(Real(), "The logarithm of the smallest number seen.")
+    highest_: float = attribute(Real(), "The logarithm of the largest number seen.")
+    _stored_rules = (range_is_one,)
 
     def fit(self, X: Any, y: Any = None) -> LogTarget:
         """Learn the range."""

@@ -34,6 +34,9 @@ from margin.data.user_kinds import as_table, with_kinds
 
 __all__ = ["ColumnProfile", "Profile", "profile"]
 
+#: Columns of which the same is to be said and that are named.
+NAMED = 5
+
 
 @dataclass(frozen=True)
 class ColumnProfile:
@@ -153,7 +156,7 @@ def _judged(
     remarks = [
         *read.remarks,
         *([] if goal is None else target_remarks(goal, task)),
-        *(_leak_remark(name, leak, target) for name, leak in leaks.items()),
+        *_leak_remarks(leaks, target),
         "" if goal is None or task != "regression" else _combination_remark(used, goal, leaks),
         copies_remark,
         group_remark,
@@ -193,14 +196,27 @@ def _combination_remark(used: list[ColumnFacts], goal: ColumnFacts, leaks: Mappi
     if found is None:
         return ""
     columns = ", ".join(map(repr, found.columns))
-    them = "it is" if len(found.columns) == 1 else "they are"
-    return f"{columns} may give {goal.name!r} away: {found.phrase}. If {them} not known before, leave them out."
+    are, them = ("it is", "it") if len(found.columns) == 1 else ("they are", "them")
+    return f"{columns} may give {goal.name!r} away: {found.phrase}. If {are} not known before, leave {them} out."
 
 
-def _leak_remark(name: str, leak: Leak, target: str | None) -> str:
-    if leak.copy:
-        return f"{name!r} copies the target {target!r}."
-    return f"{name!r} may give {target!r} away: {leak.remark}. If it is not known before {target!r} is, leave it out."
+def _leak_remarks(leaks: Mapping[str, Leak], target: str | None) -> list[str]:
+    """One for each column that copies the target, one for all of which the same is to be said."""
+    copies = [f"{name!r} copies the target {target!r}." for name, leak in leaks.items() if leak.copy]
+    alike: dict[str, list[str]] = {}
+    for name, leak in leaks.items():
+        if not leak.copy:
+            alike.setdefault(leak.remark, []).append(name)
+    return copies + [_giving_away(names, remark, target) for remark, names in alike.items()]
+
+
+def _giving_away(names: list[str], remark: str, target: str | None) -> str:
+    if len(names) == 1:
+        return (
+            f"{names[0]!r} may give {target!r} away: {remark}. If it is not known before {target!r} is, leave it out."
+        )
+    named = ", ".join(map(repr, names[:NAMED])) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    return f"{named} may give {target!r} away, each alone: {remark}. What is not known before {target!r} is, leave out."
 
 
 def _column(table: Table, name: str, facts: ColumnFacts | None, judgement: Judgement | None) -> ColumnProfile:

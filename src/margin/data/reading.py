@@ -6,32 +6,18 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from margin.data.columnar import from_arrow, from_pandas, read_columnar
-from margin.data.delimited import read_delimited
-from margin.data.json_records import looks_like_json, read_json
+from margin.data.file_formats import PARQUET, TEXT, HowToRead, format_of, refuse_foreign, table_suffixes
 from margin.data.packed import PACKED, packing_of, unpacked
 from margin.data.table import Table
 from margin.data.unpacking import Allowance, allow_unpacking
 
 __all__ = ["from_arrow", "from_pandas", "read"]
 
-_TEXT = (".csv", ".tsv", ".tab", ".psv", ".txt", ".data")
-_JSON = (".jsonl", ".ndjson", ".json")
-_EXCEL = (".xlsx", ".xlsm")
-_PARQUET = (".parquet", ".pq")
-_ARROW = (".arrow", ".feather", ".ipc")
-#: Formats that other programs read, and what to do.
-_FOREIGN = {
-    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), "save it as .xlsx"),
-    **dict.fromkeys((".7z", ".rar", ".tar", ".tgz", ".zst"), "unpack it"),
-    **dict.fromkeys((".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5", ".mat", ".orc"), "save it as Parquet or CSV"),
-    **dict.fromkeys((".dta", ".sav", ".sas7bdat", ".rds", ".rdata", ".arff", ".libsvm", ".svmlight"), "save it as CSV"),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3", ".duckdb", ".mdb", ".accdb"), "export the table as CSV or Parquet"),
-    **dict.fromkeys((".html", ".htm", ".xml", ".pdf", ".docx", ".yaml", ".yml"), "save the table in it as CSV"),
-}
-#: How files of such formats begin, whatever they are called.
+#: How web pages and XML begin, whatever they are called.
 _MARKUP = (b"<!doctype html", b"<html", b"<?xml")
 
 
@@ -56,7 +42,7 @@ def read(
     try:
         with nullcontext() if max_unpacked is None else allow_unpacking(max_unpacked):
             if str(path) == "-":
-                table = _read_bytes(sys.stdin.buffer.read(), "", header, sheet=sheet)
+                table = _read_bytes(sys.stdin.buffer.read(), HowToRead("", header, sheet))
             else:
                 table = _read_path(Path(path), header, sheet)
         return table if names is None else _renamed(table, names)
@@ -66,67 +52,55 @@ def read(
 
 
 def _read_path(path: Path, header: bool | None, sheet: str | int | None) -> Table:
-    if sheet is not None and (path.is_dir() or path.suffix.lower() in _PARQUET + _ARROW):
-        raise ValueError("sheet acts on .xlsx workbooks, and this is none")
     if path.is_dir():
+        _refuse_sheet(sheet)
         return _read_folder(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file.")
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last in PACKED else last
-    _refuse_foreign(last)
-    _refuse_foreign(suffix)
-    if last in _PARQUET + _ARROW:
-        return read_columnar(path, "Parquet" if last in _PARQUET else "Arrow")
-    return _read_bytes(path.read_bytes(), suffix, header, PACKED.get(last, ""), sheet=sheet)
-
-
-def _refuse_foreign(suffix: str) -> None:
-    if suffix in _FOREIGN:
-        raise ValueError(f"{suffix} files are not read; {_FOREIGN[suffix]}")
+    refuse_foreign(last)
+    refuse_foreign(suffix)
+    known = format_of(last)
+    if known is not None and known.opens_paths:
+        _refuse_sheet(sheet)
+        return known.read(path, HowToRead(suffix))
+    return _read_bytes(path.read_bytes(), HowToRead(suffix, header, sheet), PACKED.get(last, ""))
 
 
 def _read_folder(path: Path) -> Table:
-    if not any(file.suffix.lower() in _PARQUET for file in path.rglob("*")):
+    if not any(file.suffix.lower() in PARQUET.suffixes for file in path.rglob("*")):
         raise IsADirectoryError(f"{path}: is a folder without Parquet files; name one file in it{_like(path)}.")
     return read_columnar(path, "Parquet")
 
 
 def _like(path: Path) -> str:
     """A table in the folder, as an example of what may be named."""
-    known = (*_TEXT, *_JSON, *_EXCEL, *_ARROW)
+    known = table_suffixes()
     example = next((file for file in sorted(path.iterdir()) if file.suffix.lower() in known), None)
     return f", such as {example}" if example else ""
 
 
-def _read_bytes(
-    data: bytes,
-    suffix: str,
-    header: bool | None,
-    packed: str = "",
-    allowance: Allowance | None = None,
-    sheet: str | int | None = None,
-) -> Table:
+def _read_bytes(data: bytes, how: HowToRead, packed: str = "", allowance: Allowance | None = None) -> Table:
     """The table in ``data``; the content says what it is, and how it is packed, where the suffix does not."""
     allowance = allowance or Allowance(len(data))
-    packed = packed or ("" if suffix in _EXCEL else packing_of(data))
+    named = format_of(how.suffix)
+    packed = packed or ("" if named is not None and named.has_sheets else packing_of(data))
     if packed:
         data, inner = unpacked(data, packed, allowance)
-        _refuse_foreign(inner)
-        return _read_bytes(data, inner or suffix, header, allowance=allowance, sheet=sheet)
-    if suffix in _EXCEL or data[:4] == b"PK\x03\x04":
-        from margin.data.spreadsheet import read_spreadsheet
+        refuse_foreign(inner)
+        return _read_bytes(data, replace(how, suffix=inner or how.suffix), allowance=allowance)
+    found = format_of(how.suffix, data) or TEXT
+    if not found.has_sheets:
+        _refuse_sheet(how.sheet)
+    if not found.begins and data.lstrip()[:20].lower().startswith(_MARKUP):
+        raise ValueError("it is a web page or XML, not a table; save the table in it as CSV")
+    return found.read(data, replace(how, allowance=allowance))
 
-        return read_spreadsheet(data, header, allowance, sheet)
+
+def _refuse_sheet(sheet: str | int | None) -> None:
     if sheet is not None:
         raise ValueError("sheet acts on .xlsx workbooks, and this is none")
-    if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
-        return read_columnar(data, "Parquet" if data[:4] == b"PAR1" else "Arrow")
-    if data.lstrip()[:20].lower().startswith(_MARKUP):
-        raise ValueError("it is a web page or XML, not a table; save the table in it as CSV")
-    if suffix in _JSON or (suffix not in _TEXT and looks_like_json(data[:200].decode("utf-8", "replace"))):
-        return read_json(data)
-    return read_delimited(data, suffix, header)
 
 
 def _renamed(table: Table, names: Sequence[str]) -> Table:

@@ -7,10 +7,11 @@ gives the same rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
+from margin.data.parameter_texts import SPLITTING
 from margin.data.split_arguments import (
     Seed,
     TrainTest,
@@ -34,17 +35,9 @@ __all__ = [
 ]
 
 
+@with_parameters(SPLITTING)
 def random_split(n: int, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     """Uniformly random rows.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    test_size : float or int
-        Fraction of the rows for testing, or their number.
-    seed : int or numpy.random.Generator
-        Draws the rows.
 
     Examples
     --------
@@ -58,6 +51,7 @@ def random_split(n: int, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
+@with_parameters(SPLITTING)
 def three_way_split(
     n: int, validation_size: float = 0.2, test_size: float = 0.2, seed: Seed = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -65,14 +59,8 @@ def three_way_split(
 
     Parameters
     ----------
-    n : int
-        Number of rows.
     validation_size : float or int
         Fraction of the rows for validation, or their number.
-    test_size : float or int
-        Fraction of the rows for testing, or their number.
-    seed : int or numpy.random.Generator
-        Draws the rows.
     """
     n = checked_rows("three_way_split", n)
     n_test = size_of_test("three_way_split", n, test_size)
@@ -86,20 +74,12 @@ def three_way_split(
     return np.sort(train), np.sort(validation), np.sort(test)
 
 
-def stratified_split(y: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
+@with_parameters(SPLITTING)
+def stratified_split(y: ArrayLike, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     r"""Random rows with the class proportions of ``y`` in both parts, to within one row per class.
 
     A class of :math:`n_c` of :math:`n` rows gives :math:`n_c n_\text{test}/n` test rows, rounded down or up so that
     the total is exact (largest remainders first). For a continuous response stratify on :func:`quantile_bins`.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels.
-    test_size : float or int
-        Fraction of the rows for testing, or their number.
-    seed : int or numpy.random.Generator
-        Draws the rows.
 
     Examples
     --------
@@ -122,7 +102,7 @@ def stratified_split(y: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTe
     return np.sort(order[~in_test]), np.sort(order[in_test])
 
 
-def hold_out(n: int, fraction: float, seed: Seed, labels: Any = None) -> TrainTest:
+def hold_out(n: int, fraction: float, seed: Seed, labels: ArrayLike | None = None) -> TrainTest:
     """Rows to learn from and a ``fraction`` of rows to judge by, for a model that stops early: with the class
     proportions of ``labels`` (n,) in both parts where they are given.
 
@@ -133,20 +113,12 @@ def hold_out(n: int, fraction: float, seed: Seed, labels: Any = None) -> TrainTe
     return random_split(n, fraction, seed) if labels is None else stratified_split(labels, fraction, seed)
 
 
-def group_split(groups: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
+@with_parameters(SPLITTING)
+def group_split(groups: ArrayLike, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     """Whole groups (patients, writers, sites) at random: no group is on both sides.
 
     Groups are drawn in random order and put into the test part while they fit into ``test_size`` rows, so the part is
     never larger than asked for unless the smallest group alone is.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n,)
-        The group of every row.
-    test_size : float or int
-        Fraction of the rows for testing, or their number.
-    seed : int or numpy.random.Generator
-        Draws the rows.
     """
     codes, counts = class_codes("group_split", groups)
     if len(counts) < 2:
@@ -162,18 +134,12 @@ def group_split(groups: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTe
     return np.flatnonzero(~in_test), np.flatnonzero(in_test)
 
 
-def time_split(times: Any, test_size: float = 0.25) -> TrainTest:
+@with_parameters(SPLITTING)
+def time_split(times: ArrayLike, test_size: float = 0.25) -> TrainTest:
     """The latest rows for testing: every training time is before every test time.
 
     Rows of the same time stay together, on the test side if the cut would divide them; without ties the sizes are
     exact. Positions come in order of time.
-
-    Parameters
-    ----------
-    times : array-like of shape (n,)
-        The time of every row.
-    test_size : float or int
-        Fraction of the rows for testing, or their number.
 
     Examples
     --------
@@ -187,7 +153,7 @@ def time_split(times: Any, test_size: float = 0.25) -> TrainTest:
     return order[:cut], order[cut:]
 
 
-def quantile_bins(y: Any, n_bins: int = 10) -> np.ndarray:
+def quantile_bins(y: ArrayLike, n_bins: int = 10) -> np.ndarray:
     """Bin numbers of a continuous response, cut at its quantiles: something to stratify on.
 
     Parameters

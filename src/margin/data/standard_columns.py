@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from margin.core.invariants import ArrayOf, Count, Form, OneOf, Real
+from margin.data.stored import centers_and_scales
+
 __all__ = ["StandardColumns"]
 
 #: A column whose values differ by less than this part of the largest is constant: what differs is rounding, and divided
@@ -24,6 +27,16 @@ class StandardColumns(StandardScaler):
     >>> scaler.transform(np.array([[2.0, 7.0], [5.0, 1e6]])).tolist()
     [[0.0, 0.0], [3.0, 0.0]]
     """
+
+    _stored_form = Form(
+        {
+            "mean_": ArrayOf("n_features", finite=False),
+            "var_": ArrayOf("n_features", finite=False),
+            "scale_": ArrayOf("n_features", finite=False),  # infinite for a constant column
+            "n_samples_seen_": OneOf(Count(), ArrayOf("n_features", kind="i", low=0), Real(0.0, finite=True)),
+        },
+        [centers_and_scales],
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> StandardColumns:
         """Learn means and deviations; a constant column gets an infinite one."""

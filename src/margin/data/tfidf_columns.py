@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Flag, Integer
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, ListOf, StringOf
 from margin.core.parameters import attribute, parameter
 from margin.core.streaming import RowBlock
 from margin.core.summaries import union_of
+from margin.data.stored import one_weight_per_term
 
 __all__ = ["TfidfColumns"]
 
@@ -64,8 +66,11 @@ class TfidfColumns(TransformerMixin, Estimator):
     longest_run: int = parameter(1, Integer(low=1), "Runs of up to so many neighboring words are terms too.")
     sparse: bool = parameter(False, Flag(), "Whether the result is a sparse matrix.")
 
-    terms_: list[list[str]] = attribute("The terms of each column, in alphabetical order.")
-    idf_: list[np.ndarray] = attribute("How rare each term is.")
+    terms_: list[list[str]] = attribute(
+        ListOf(ListOf(StringOf()), "n_features"), "The terms of each column, in alphabetical order."
+    )
+    idf_: list[np.ndarray] = attribute(ListOf(ArrayOf(None, low=0), "n_features"), "How rare each term is.")
+    _stored_rules = (one_weight_per_term,)
 
     def fit(self, X: Any, y: Any = None) -> TfidfColumns:
         """Learn the terms of each column and how rare they are."""

@@ -21,12 +21,14 @@ from torch import Tensor, nn
 
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.data.image_arrays import flat_pictures, row_layout
 from margin.generative.autoencoder_network import AutoencoderNetwork
 from margin.generative.sparsity import l1_activity, mean_activity_kl
+from margin.generative.stored import AUTOENCODER_NETWORK, autoencoder_is_stored
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
@@ -143,9 +145,13 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     batch_size: int | str = default(64)
     max_iter: int = default(100)
 
-    center_: np.ndarray = attribute("What is subtracted from every column before the encoder sees it.")
-    scale_: np.ndarray = attribute("What every column is divided by before the encoder sees it.")
-    _seen_shape: tuple[int, ...] | None = attribute("The shape of the pictures of the running fit.")
+    center_: np.ndarray = attribute(
+        ArrayOf("n_features"), "What is subtracted from every column before the encoder sees it."
+    )
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by before the encoder sees it.")
+    network_: dict[str, Any] = attribute(AUTOENCODER_NETWORK)
+    _stored_rules = (autoencoder_is_stored,)
+    _seen_shape: tuple[int, ...] | None = attribute(None, "The shape of the pictures of the running fit.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the loss; ``state`` continues a fit exactly."""

@@ -20,11 +20,13 @@ from torch import Tensor, nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.generative.flows import LAYERS, FlowNetwork
+from margin.generative.stored import FLOW_NETWORK, flow_is_stored
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
@@ -83,8 +85,10 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
     clip_norm: float | None = default(5.0)
     max_iter: int = default(100, "Most epochs.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column first.")
-    scale_: np.ndarray = attribute("What every column is divided by first.")
+    center_: np.ndarray = attribute(ArrayOf("n_features"), "What is subtracted from every column first.")
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by first.")
+    network_: dict[str, Any] = attribute(FLOW_NETWORK)
+    _stored_rules = (flow_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the mean log-density; ``state`` continues a fit exactly."""

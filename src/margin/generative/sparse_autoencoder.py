@@ -21,10 +21,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.domains import Number
+from margin.core.invariants import ArrayOf, Real
 from margin.core.number_range import power_of_two
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.sparsity import l1_activity
+from margin.generative.stored import SPARSE_NETWORK, sparse_autoencoder_is_stored
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.losses.regression import squared_error
 from margin.neural.training import TensorRows
@@ -98,8 +100,12 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
     batch_size: int | str = default(64)
     max_iter: int = default(100, "Most epochs.")
 
-    center_: np.ndarray = attribute("Mean of every column, which is subtracted first.")
-    scale_: float = attribute("Root mean square of all centered entries, by which they are divided.")
+    center_: np.ndarray = attribute(ArrayOf("n_features"), "Mean of every column, which is subtracted first.")
+    scale_: float = attribute(
+        Real(0.0, finite=True), "Root mean square of all centered entries, by which they are divided."
+    )
+    network_: dict[str, Any] = attribute(SPARSE_NETWORK)
+    _stored_rules = (sparse_autoencoder_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the loss; ``state`` continues a fit exactly."""

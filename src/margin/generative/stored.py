@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from math import prod
 from typing import Any
 
 from margin.core.invariants import (
     ArrayOf,
     Count,
     FieldsOf,
-    Form,
     ListOf,
-    ModelWith,
     Real,
     Sizes,
     Stored,
@@ -22,12 +19,28 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
-from margin.generative.stored_systems import MOST_UNITS, ROW_SHAPE, SYSTEMS, check_columns
+from margin.generative.stored_systems import MOST_UNITS, ROW_SHAPE_FORM, UNITS, check_columns, check_images
 from margin.neural.activations.table import ACTIVATIONS
-from margin.neural.stored import TRAINED, check_built
+from margin.neural.stored import check_built
 from margin.neural.stored_parts import DescribedPart
 
-__all__ = ["FORMS"]
+__all__ = [
+    "AUTOENCODER_NETWORK",
+    "COLUMNS",
+    "DIFFUSION_NETWORK",
+    "FLOW_NETWORK",
+    "GAN_NETWORK",
+    "ROW_SHAPE_FORM",
+    "SPARSE_NETWORK",
+    "VAE_NETWORK",
+    "autoencoder_is_stored",
+    "columns_are_stored",
+    "denoiser_is_stored",
+    "flow_is_stored",
+    "game_is_stored",
+    "sparse_autoencoder_is_stored",
+    "vae_is_stored",
+]
 
 FLOW_LAYERS = ("planar", "affine-coupling", "autoregressive", "spline-coupling", "continuous")
 
@@ -51,12 +64,11 @@ def _described_network_is_stored(model: Mapping[str, Any], sizes: Sizes, build: 
     network, classes = model["network_"], model["classes_"]
     if network["n_features"] != sizes["n_features"] or network["n_classes"] != (0 if classes is None else len(classes)):
         raise Violation("network_ must have the columns of X and the classes of classes_")
-    if network["shape"] and (len(network["shape"]) != 3 or prod(network["shape"]) != network["n_features"]):
-        raise Violation("network_ must have images of as many values as X has columns")
+    check_images(network)
     check_built(model["weights_"], lambda: build(network), float32=False)
 
 
-def _denoiser_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def denoiser_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.generative.diffusion.model import NETWORK_FIELDS, denoiser_network
 
     _described_network_is_stored(
@@ -64,13 +76,13 @@ def _denoiser_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     )
 
 
-def _game_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def game_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.generative.gan.architectures import gan_network
 
     _described_network_is_stored(model, sizes, lambda network: gan_network(**network))
 
 
-def _columns_are_stored(model: Mapping[str, Any], _: Sizes) -> None:
+def columns_are_stored(model: Mapping[str, Any], _: Sizes) -> None:
     """Every column can be read back, and together they have the coordinates that the model draws."""
     if "columns_" not in model:
         return
@@ -91,143 +103,83 @@ def _columns_are_stored(model: Mapping[str, Any], _: Sizes) -> None:
 
 INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 DTYPES = ("object", "bool", *INTEGERS, "float16", "float32", "float64")
-SCALED: dict[str, Stored] = {
-    "row_shape_": ROW_SHAPE,
-    "center_": ArrayOf("n_features"),
-    "scale_": ArrayOf("n_features"),
-    "classes_": optional(ArrayOf("n_classes", kind="labels")),
-    **TRAINED,
-}
 SHAPED: dict[str, Stored] = {
     "n_features": Count(low=1),
-    "shape": ListOf(Count(low=1, high=MOST_UNITS)),
-    "hidden": ListOf(Count(low=1, high=MOST_UNITS)),
+    "shape": ListOf(UNITS),
+    "hidden": ListOf(UNITS),
     "n_classes": Count(high=MOST_UNITS),
 }
 
-DIFFUSION = Form(
+DIFFUSION_NETWORK = FieldsOf(
     {
-        **SCALED,
-        "range_": ArrayOf(2, "n_features"),
-        "network_": FieldsOf(
-            {
-                **SHAPED,
-                "denoiser": StringOf(("mlp", "unet", "transformer")),
-                "n_steps": Count(low=2, high=10_000),
-                "noise_schedule": StringOf(("linear", "cosine", "straight")),
-                "prediction": StringOf(("epsilon", "x0", "v", "velocity", "score")),
-            }
-        ),
-    },
-    [_denoiser_is_stored],
+        **SHAPED,
+        "denoiser": StringOf(("mlp", "unet", "transformer")),
+        "n_steps": Count(low=2, high=10_000),
+        "noise_schedule": StringOf(("linear", "cosine", "straight")),
+        "prediction": StringOf(("epsilon", "x0", "v", "velocity", "score")),
+    }
+)
+GAN_NETWORK = FieldsOf(
+    {
+        **SHAPED,
+        "architecture": StringOf(("mlp", "dcgan", "style")),
+        "n_latents": UNITS,
+        "n_discriminators": Count(low=1, high=1000),
+        "spectral_norm": TrueOrFalse(),
+        "dropout": Real(0.0, 1.0, finite=True),
+        "bounded": TrueOrFalse(),
+    }
+)
+VAE_NETWORK = FieldsOf(
+    {
+        "n_features": Count(low=1),
+        "n_components": Count(low=1),
+        "hidden": ListOf(Count(low=1)),
+        "activation": DescribedPart(ACTIVATIONS),
+        "likelihood": StringOf(("gaussian", "bernoulli")),
+        "variance": Real(0.0, finite=True),
+        "latent": StringOf(("normal", "mixture", "von-mises-fisher", "hierarchical")),
+        "n_prior_components": Count(low=1),
+        "n_levels": Count(low=1),
+        "image_shape": optional(ListOf(Count(low=1))),
+    }
+)
+AUTOENCODER_NETWORK = FieldsOf(
+    {
+        "n_features": Count(low=1),
+        "n_components": Count(low=1),
+        "hidden": ListOf(Count(low=1)),
+        "activation": DescribedPart(ACTIVATIONS),
+        "code_activation": DescribedPart(ACTIVATIONS),
+        "out_activation": StringOf(("identity", "logistic")),
+        "image_shape": optional(ListOf(Count(low=1))),
+        "n_active": optional(Count(low=1)),
+    }
+)
+SPARSE_NETWORK = FieldsOf({"n_features": Count(low=1), "n_directions": Count(low=1)})
+FLOW_NETWORK = FieldsOf(
+    {
+        "n_features": Count(low=1),
+        "layers": ListOf(StringOf(FLOW_LAYERS)),
+        "hidden": ListOf(Count(low=1)),
+    }
+)
+COLUMNS = ListOf(
+    FieldsOf(
+        {
+            "kind": StringOf(("number", "steps", "category")),
+            "values": ArrayOf(None),
+            "levels": ArrayOf(None, low=0.0, high=1.0),
+            "labels": ListOf(StringOf()),
+            "missing": TrueOrFalse(),
+            "integer": TrueOrFalse(),
+            "dtype": StringOf(),
+        }
+    ),
+    size="n_features",
 )
 
-FORMS: Mapping[str, Form] = {
-    **SYSTEMS,
-    "DiffusionModel": DIFFUSION,
-    "FlowMatching": DIFFUSION,
-    "GAN": Form(
-        {
-            **SCALED,
-            "network_": FieldsOf(
-                {
-                    **SHAPED,
-                    "architecture": StringOf(("mlp", "dcgan", "style")),
-                    "n_latents": Count(low=1, high=MOST_UNITS),
-                    "n_discriminators": Count(low=1, high=1000),
-                    "spectral_norm": TrueOrFalse(),
-                    "dropout": Real(0.0, 1.0, finite=True),
-                    "bounded": TrueOrFalse(),
-                }
-            ),
-        },
-        [_game_is_stored],
-    ),
-    "TableSynthesizer": Form(
-        {
-            "model_": ModelWith(["sample"]),
-            "is_frame_": TrueOrFalse(),
-            "columns_": ListOf(
-                FieldsOf(
-                    {
-                        "kind": StringOf(("number", "steps", "category")),
-                        "values": ArrayOf(None),
-                        "levels": ArrayOf(None, low=0.0, high=1.0),
-                        "labels": ListOf(StringOf()),
-                        "missing": TrueOrFalse(),
-                        "integer": TrueOrFalse(),
-                        "dtype": StringOf(),
-                    }
-                ),
-                size="n_features",
-            ),
-        },
-        [_columns_are_stored],
-    ),
-    "VAE": Form(
-        {
-            "center_": ArrayOf("n_features"),
-            "scale_": ArrayOf("n_features"),
-            "network_": FieldsOf(
-                {
-                    "n_features": Count(low=1),
-                    "n_components": Count(low=1),
-                    "hidden": ListOf(Count(low=1)),
-                    "activation": DescribedPart(ACTIVATIONS),
-                    "likelihood": StringOf(("gaussian", "bernoulli")),
-                    "variance": Real(0.0, finite=True),
-                    "latent": StringOf(("normal", "mixture", "von-mises-fisher", "hierarchical")),
-                    "n_prior_components": Count(low=1),
-                    "n_levels": Count(low=1),
-                    "image_shape": optional(ListOf(Count(low=1))),
-                }
-            ),
-            **TRAINED,
-        },
-        [_network_of_class("margin.generative.vae_network", "VAENetwork")],
-    ),
-    "Autoencoder": Form(
-        {
-            "center_": ArrayOf("n_features"),
-            "scale_": ArrayOf("n_features"),
-            "network_": FieldsOf(
-                {
-                    "n_features": Count(low=1),
-                    "n_components": Count(low=1),
-                    "hidden": ListOf(Count(low=1)),
-                    "activation": DescribedPart(ACTIVATIONS),
-                    "code_activation": DescribedPart(ACTIVATIONS),
-                    "out_activation": StringOf(("identity", "logistic")),
-                    "image_shape": optional(ListOf(Count(low=1))),
-                    "n_active": optional(Count(low=1)),
-                }
-            ),
-            **TRAINED,
-        },
-        [_network_of_class("margin.generative.autoencoder_network", "AutoencoderNetwork")],
-    ),
-    "SparseAutoencoder": Form(
-        {
-            "center_": ArrayOf("n_features"),
-            "scale_": Real(0.0, finite=True),
-            "network_": FieldsOf({"n_features": Count(low=1), "n_directions": Count(low=1)}),
-            **TRAINED,
-        },
-        [_network_of_class("margin.generative.sparse_autoencoder", "SparseAutoencoderNetwork")],
-    ),
-    "NormalizingFlow": Form(
-        {
-            "center_": ArrayOf("n_features"),
-            "scale_": ArrayOf("n_features"),
-            "network_": FieldsOf(
-                {
-                    "n_features": Count(low=1),
-                    "layers": ListOf(StringOf(FLOW_LAYERS)),
-                    "hidden": ListOf(Count(low=1)),
-                }
-            ),
-            **TRAINED,
-        },
-        [_network_of_class("margin.generative.flows", "FlowNetwork")],
-    ),
-}
+vae_is_stored = _network_of_class("margin.generative.vae_network", "VAENetwork")
+autoencoder_is_stored = _network_of_class("margin.generative.autoencoder_network", "AutoencoderNetwork")
+sparse_autoencoder_is_stored = _network_of_class("margin.generative.sparse_autoencoder", "SparseAutoencoderNetwork")
+flow_is_stored = _network_of_class("margin.generative.flows", "FlowNetwork")

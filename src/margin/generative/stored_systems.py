@@ -1,4 +1,4 @@
-"""What models of several parts hold: the two maps of a cycle, scores at every noise, the diffusion of codes."""
+"""What the networks of a cycle and of scores are built from, and that the stored weights fill them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from math import prod
 from typing import Any
 
 from margin.core.invariants import (
-    ArrayOf,
     Count,
     FieldsOf,
-    Form,
     ListOf,
-    ModelWith,
     Real,
     Sizes,
     StringOf,
@@ -20,12 +17,23 @@ from margin.core.invariants import (
     optional,
     sometimes,
 )
-from margin.neural.stored import TRAINED, check_built
+from margin.neural.stored import check_built
 
-__all__ = ["MOST_UNITS", "ROW_SHAPE", "SYSTEMS", "check_columns"]
+__all__ = [
+    "CYCLE_NETWORK",
+    "MOST_UNITS",
+    "ROW_SHAPE_FORM",
+    "SCORE_NETWORK",
+    "UNITS",
+    "check_columns",
+    "check_images",
+    "cycle_is_stored",
+    "score_network_is_stored",
+]
 
 MOST_UNITS = 2**20
-ROW_SHAPE = sometimes(optional(ListOf(Count(low=1, high=MOST_UNITS))))
+UNITS = Count(low=1, high=MOST_UNITS)
+ROW_SHAPE_FORM = sometimes(optional(ListOf(UNITS)))
 
 
 def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
@@ -37,21 +45,26 @@ def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must have images of as many values as X has columns")
 
 
-def _score_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def check_images(network: Mapping[str, Any]) -> None:
+    """A network of images has as many values as X has columns."""
+    if network["shape"] and (len(network["shape"]) != 3 or prod(network["shape"]) != network["n_features"]):
+        raise Violation("network_ must have images of as many values as X has columns")
+
+
+def score_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.generative.diffusion.score_network import ScoreNetwork
 
     if "network_" not in model:
         return
     network = model["network_"]
     check_columns(network, sizes)
-    if network["shape"] and (len(network["shape"]) != 3 or prod(network["shape"]) != network["n_features"]):
-        raise Violation("network_ must have images of as many values as X has columns")
+    check_images(network)
     if not 0 < network["smallest"] < network["largest"]:
         raise Violation("network_ must have a smallest noise above 0 and a largest above that")
     check_built(model["weights_"], lambda: ScoreNetwork(**network), float32=False)
 
 
-def _cycle_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def cycle_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.generative.gan.cycle import cycle_network
 
     if "network_" not in model:
@@ -66,51 +79,21 @@ def _cycle_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: cycle_network(**network), float32=False)
 
 
-SYSTEMS: Mapping[str, Form] = {
-    "CycleGAN": Form(
-        {
-            "center_": ArrayOf("n_features"),
-            "scale_": ArrayOf("n_features"),
-            "target_center_": ArrayOf("n_targets"),
-            "target_scale_": ArrayOf("n_targets"),
-            "row_shape_": ROW_SHAPE,
-            "network_": FieldsOf(
-                {
-                    "n_features": Count(low=1),
-                    "n_targets": Count(low=1, high=MOST_UNITS),
-                    "hidden": ListOf(Count(low=1, high=MOST_UNITS)),
-                    "shape": ListOf(Count(low=1, high=MOST_UNITS)),
-                }
-            ),
-            **TRAINED,
-        },
-        [_cycle_is_stored],
-    ),
-    "LatentDiffusion": Form(
-        {
-            "autoencoder_": ModelWith(["transform", "inverse_transform"], columns="n_features"),
-            "diffusion_": optional(ModelWith(["sample_path"], columns="n_codes")),
-            "code_center_": ArrayOf("n_codes"),
-            "code_scale_": ArrayOf("n_codes"),
-        },
-    ),
-    "ScoreModel": Form(
-        {
-            "center_": ArrayOf("n_features"),
-            "scale_": ArrayOf("n_features"),
-            "row_shape_": ROW_SHAPE,
-            "network_": FieldsOf(
-                {
-                    "denoiser": StringOf(("mlp", "unet", "transformer")),
-                    "n_features": Count(low=1),
-                    "shape": ListOf(Count(low=1, high=MOST_UNITS)),
-                    "hidden": ListOf(Count(low=1, high=MOST_UNITS)),
-                    "smallest": Real(0.0, finite=True),
-                    "largest": Real(0.0, finite=True),
-                }
-            ),
-            **TRAINED,
-        },
-        [_score_network_is_stored],
-    ),
-}
+CYCLE_NETWORK = FieldsOf(
+    {
+        "n_features": Count(low=1),
+        "n_targets": UNITS,
+        "hidden": ListOf(UNITS),
+        "shape": ListOf(UNITS),
+    }
+)
+SCORE_NETWORK = FieldsOf(
+    {
+        "denoiser": StringOf(("mlp", "unet", "transformer")),
+        "n_features": Count(low=1),
+        "shape": ListOf(UNITS),
+        "hidden": ListOf(UNITS),
+        "smallest": Real(0.0, finite=True),
+        "largest": Real(0.0, finite=True),
+    }
+)

@@ -21,12 +21,14 @@ from torch import nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.data.image_arrays import flat_pictures, row_layout
 from margin.generative.latents import LATENTS, MixtureLatent
+from margin.generative.stored import VAE_NETWORK, vae_is_stored
 from margin.generative.vae_bounds import balanced_normals, bound_parts, negative_elbo
 from margin.generative.vae_network import LIKELIHOODS, VAENetwork
 from margin.neural.activations.fused import fused_softmax
@@ -111,9 +113,13 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     batch_size: int | str = default(64)
     max_iter: int = default(100, "Most epochs.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column before the encoder sees it.")
-    scale_: np.ndarray = attribute("What every column is divided by before the encoder sees it.")
-    _seen_shape: tuple[int, ...] | None = attribute("The shape of the pictures of the running fit.")
+    center_: np.ndarray = attribute(
+        ArrayOf("n_features"), "What is subtracted from every column before the encoder sees it."
+    )
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by before the encoder sees it.")
+    network_: dict[str, Any] = attribute(VAE_NETWORK)
+    _stored_rules = (vae_is_stored,)
+    _seen_shape: tuple[int, ...] | None = attribute(None, "The shape of the pictures of the running fit.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the ELBO and its parts; ``state`` continues a fit exactly."""

@@ -113,14 +113,14 @@ def marginal(factors: Sequence[Factor], query: Sequence[Name], evidence: Mapping
         if name not in sizes:
             problem = "is part of the evidence" if name in evidence else "is not a variable of the model"
             raise ValueError(f"marginal: the query variable {name!r} {problem}.")
-    return product(_eliminated(left, tuple(query))).normalized().ordered(tuple(query))
+    return product(_eliminate(left, tuple(query))).normalized().ordered(tuple(query))
 
 
 def log_partition(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> float:
     r"""Logarithm of the sum of the product over all states: :math:`\log Z`, or that of the evidence."""
     left = restricted(factors, evidence or {}, "log_partition")
     logs: list[float] = []
-    last = product(_eliminated(left, (), logs))
+    last = product(_eliminate(left, (), logs))
     with np.errstate(divide="ignore"):
         return sum(logs) + float(np.log(last.values))
 
@@ -149,7 +149,7 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
     return {**evidence, **states}
 
 
-def _eliminated(left: list[Factor], keep: tuple[Name, ...], logs: list[float] | None = None) -> list[Factor]:
+def _eliminate(left: list[Factor], keep: tuple[Name, ...], logs: list[float] | None = None) -> list[Factor]:
     """What is left of the factors when all variables but ``keep`` are summed out; scales go to ``logs``."""
     plan = elimination_order(interaction_graph(left), keep)
     refuse_large(plan, cardinalities(left))

@@ -19,6 +19,7 @@ from margin.core.threads import torch_threads
 from margin.graphs.foreign_graphs import own_graph, own_graphs
 from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
+from margin.graphs.stored import network_is_stored
 from margin.neural.estimators.base import NeuralEstimator
 
 __all__ = ["GraphEstimator", "coded_classes"]
@@ -42,6 +43,8 @@ class GraphEstimator(NeuralEstimator):
         0.0, Number(low=0, below=1), "Fraction of the features that are dropped before each layer in training."
     )
     learning_rate_init: float = default(0.01)
+
+    _stored_rules = (network_is_stored,)
 
     _level = "node"  # what a row of the outputs stands for: a node or a graph
 
@@ -82,7 +85,7 @@ class GraphEstimator(NeuralEstimator):
         X = own_graph(X)
         if not isinstance(X, Graph):
             X = as_graph(validate_data(self, X, dtype=FLOATS, reset=reset))
-        return self._checked([X], reset=reset)[0]
+        return self._check_graphs([X], reset=reset)[0]
 
     def _graphs(self, X: Any, *, reset: bool) -> list[Graph]:
         """A sequence of graphs; the rows of a table are graphs of one node each."""
@@ -91,9 +94,9 @@ class GraphEstimator(NeuralEstimator):
             raise ValueError(f"{type(self).__name__}: X must be a sequence of graphs; got one graph.")
         if not is_sequence_of_graphs(X):
             X = [as_graph(row[None]) for row in validate_data(self, X, dtype=FLOATS, reset=reset)]
-        return self._checked(list(X), reset=reset)
+        return self._check_graphs(list(X), reset=reset)
 
-    def _checked(self, graphs: list[Graph], *, reset: bool) -> list[Graph]:
+    def _check_graphs(self, graphs: list[Graph], *, reset: bool) -> list[Graph]:
         """``graphs``, if they are like those of the fit and the architecture uses all that they have."""
         name = type(self).__name__
         if reset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Flag
+from margin.core.invariants import ArrayOf, Real
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
@@ -22,6 +23,8 @@ from margin.graphs.base import GraphEstimator, coded_classes, precision
 from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
+from margin.graphs.stored import GRAPH_NETWORK
+from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
@@ -51,6 +54,8 @@ class WholeGraphEstimator(GraphEstimator):
         Flag(),
         "Whether features are normalized over the nodes of a batch after every layer, as published for 'gin'.",
     )
+
+    network_: dict[str, Any] = attribute(GRAPH_NETWORK)
 
     _level = "graph"
 
@@ -93,9 +98,15 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
     1.0
     """
 
-    classes_: np.ndarray = attribute("The classes, sorted.")
+    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from graphs ``X`` and classes ``y``; a graph of weight w counts like w graphs."""
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         graphs = self._graphs(X, reset=True)
@@ -106,8 +117,11 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
         self._describe(len(classes), graphs, **self._reading())
         self.classes_ = classes
         seed = self._seed(state)
-        train, valid = self._split(len(graphs), seed, codes)
-        rows = TensorRows.of(precision(X, graphs, len(graphs)), np.arange(len(graphs)), codes.astype(np.int64))
+        numbers, codes, weight = weighted_rows(self, np.arange(len(graphs)), codes, sample_weight)
+        numbers, codes, weight = self._class_weighted(numbers, codes, classes, weight)
+        train, valid = self._split(len(numbers), seed, codes)
+        empty = precision(X, graphs, len(graphs))[numbers]
+        rows = TensorRows.of(empty, numbers, codes.astype(np.int64), weight=weight)
         objective = self._objective(graphs, self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
@@ -136,8 +150,8 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     True
     """
 
-    target_center_: float = attribute("What is subtracted from the targets.")
-    target_scale_: float = attribute("What the targets are divided by.")
+    target_center_: float = attribute(Real(finite=True), "What is subtracted from the targets.")
+    target_scale_: float = attribute(Real(low=0.0, finite=True), "What the targets are divided by.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
+from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
@@ -25,6 +26,7 @@ from margin.graphs.base import GraphEstimator, coded_classes
 from margin.graphs.foreign_graphs import own_graph
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import GraphNetwork
+from margin.graphs.stored import LINK_NETWORK
 from margin.neural.activations.fused import fused_softplus
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.mlp import MLP
@@ -71,7 +73,10 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         "auto", Either(Choice("auto"), Integer(low=1)), "Edges per update; 'auto' is all of them."
     )
 
-    classes_: np.ndarray = attribute("The classes of edges, or 0 and 1 for pairs that are not or are joined.")
+    classes_: np.ndarray = attribute(
+        ArrayOf("n_outputs", kind="labels"), "The classes of edges, or 0 and 1 for pairs that are not or are joined."
+    )
+    network_: dict[str, Any] = attribute(LINK_NETWORK)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Integer
+from margin.core.invariants import ArrayOf
 from margin.core.labels import has_label
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -21,6 +23,8 @@ from margin.foundations.probability.softmax import softmax_rows
 from margin.graphs.base import GraphEstimator, precision
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
+from margin.graphs.stored import NODE_NETWORK
+from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.training import TensorRows
 
@@ -49,9 +53,10 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         "auto", Either(Choice("auto"), Integer(low=1)), "Labeled nodes per update; 'auto' is all of them."
     )
 
-    classes_: np.ndarray = attribute("The classes, sorted.")
+    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
+    network_: dict[str, Any] = attribute(NODE_NETWORK)
 
-    def fit(self, X: Any, y: Any = None, labeled: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, labeled: ArrayLike | None = None) -> Self:
         """Learn the classes ``y`` of the nodes of ``X``.
 
         Only nodes numbered or masked by ``labeled`` show theirs; by default those that have one, see above.
@@ -72,6 +77,8 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         empty = precision(X, [graph], len(graph))
         tensors = self._tensors([graph], self._like_weights(torch.from_numpy(empty).dtype))
         seed = self._seed(state)
+        nodes, codes, weight = weighted_rows(self, nodes, codes, None)
+        nodes, codes, weight = self._class_weighted(nodes, codes, classes, weight)
         train, valid = self._split(len(nodes), seed, codes)
 
         loss = self._class_loss()
@@ -80,7 +87,7 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
             _, numbers, wanted = batch
             return {"loss": loss(module(tensors)[numbers], wanted, module.training)}
 
-        rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64))
+        rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64), weight=weight)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, Real, Sizes, Stored, StringOf, TrueOrFalse, Violation
+from margin.core.invariants import Count, FieldsOf, Real, Sizes, Stored, StringOf, TrueOrFalse, Violation
 from margin.graphs.network import ARCHITECTURES, READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
-from margin.neural.stored import TRAINED, check_built
+from margin.neural.stored import check_built
 
-__all__ = ["FORMS"]
+__all__ = ["GRAPH_NETWORK", "LINK_NETWORK", "NODE_NETWORK", "network_is_stored"]
 
 MOST = 2**31
 
 
-def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """The described network has the stored weights, the columns of X and the outputs that the rest of the file has."""
     if "network_" not in model:
         return
@@ -32,34 +32,31 @@ def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: (LinkNetwork if links else GraphNetwork)(**network), float32=False)
 
 
-def _form(level: str, attributes: Mapping[str, Stored], **more: Stored) -> Form:
-    network: dict[str, Stored] = {
-        "n_features": Count(low=1, high=MOST),
-        "n_edge_features": Count(high=MOST),
-        "n_outputs": Count(low=1, high=MOST),
-        "architecture": StringOf(ARCHITECTURES),
-        "width": Count(low=1, high=MOST),
-        "n_layers": Count(low=1, high=10_000),
-        "heads": Count(low=1, high=MOST),
-        "dropout": Real(0.0, 1.0, finite=True),
-        "level": StringOf((level,)),
-        "mean_degree": Real(low=0.0, finite=True),
-        "mean_nodes": Real(low=1.0, finite=True),
-        **more,
-    }
-    return Form({**TRAINED, **attributes, "network_": FieldsOf(network)}, [_network_is_stored])
+def _network(level: str, **more: Stored) -> Stored:
+    """What a network is built from that says something of each node, or of whole graphs."""
+    return FieldsOf(
+        {
+            "n_features": Count(low=1, high=MOST),
+            "n_edge_features": Count(high=MOST),
+            "n_outputs": Count(low=1, high=MOST),
+            "architecture": StringOf(ARCHITECTURES),
+            "width": Count(low=1, high=MOST),
+            "n_layers": Count(low=1, high=10_000),
+            "heads": Count(low=1, high=MOST),
+            "dropout": Real(0.0, 1.0, finite=True),
+            "level": StringOf((level,)),
+            "mean_degree": Real(low=0.0, finite=True),
+            "mean_nodes": Real(low=1.0, finite=True),
+            **more,
+        }
+    )
 
 
-CLASSES: Mapping[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
-TARGET: Mapping[str, Stored] = {"target_center_": Real(finite=True), "target_scale_": Real(low=0.0, finite=True)}
 READING: Mapping[str, Stored] = {
     "readout": StringOf(AGGREGATIONS),
     "readout_layers": StringOf(READOUT_LAYERS),
     "batch_norm": TrueOrFalse(),
 }
-FORMS: Mapping[str, Form] = {
-    "NodeClassifier": _form("node", CLASSES),
-    "GraphClassifier": _form("graph", CLASSES, **READING),
-    "GraphRegressor": _form("graph", TARGET, **READING),
-    "LinkPredictor": _form("node", CLASSES, n_relations=Count(high=MOST)),
-}
+NODE_NETWORK = _network("node")
+GRAPH_NETWORK = _network("graph", **READING)
+LINK_NETWORK = _network("node", n_relations=Count(high=MOST))

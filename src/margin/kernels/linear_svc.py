@@ -23,6 +23,7 @@ from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, OneOf, SparseOf, sometimes
+from margin.core.kept_rows import keep_rows
 from margin.core.new_rows import require_fitted, validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.number_range import finite_values, validate_squarable
@@ -150,6 +151,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
                 "LinearSVC: of a stream penalty='l2', loss='squared_hinge', multi_class='ovr' and dual=False or 'auto' "
                 f"are solved; got {self.penalty!r}, {self.loss!r}, {self.multi_class!r} and {self.dual!r}."
             )
+        stream = keep_rows(stream)
         learn_columns(self, stream)
         if self.n_features_in_ > DIRECT_COLUMNS:
             raise ValueError(

@@ -91,7 +91,7 @@ class PairLoop:
         values = {name: float(found[name][-1]) for name in ("objective", "gap", "violation", "steps")}
         count = int(np.square(found["members"]).sum())
         kept = {name: found[name] for name in nothing_learned(0)}
-        self._done(kept | {"rows": self.ordered[found["rows"]]})
+        self._finish(kept | {"rows": self.ordered[found["rows"]]})
         return values | {"pair": float(self.pairs_done - 1)}, count
 
     def _work_on_pair(self) -> tuple[dict[str, float], int]:
@@ -106,11 +106,11 @@ class PairLoop:
         if finished:
             self.unsolved += not problem.solved
             learned = {name: np.array([value]) for name, value in self.model._calibration(self, pair).items()}
-            self._done(result_of(problem, self.members(pair), values) | learned)
+            self._finish(result_of(problem, self.members(pair), values) | learned)
             self.problem = None
         return values, problem.columns.n**2
 
-    def _done(self, found: PairResults) -> None:
+    def _finish(self, found: PairResults) -> None:
         self.done.append(found)
         self.pairs_done += len(found["sizes"])
 
@@ -163,7 +163,7 @@ class PairLoop:
         self.seed = int(state["seed"])
         self.iteration, self.unsolved = int(state["iteration"]), int(state["unsolved"])
         if state["done"] is not None:
-            self._done({name: np.array(values) for name, values in state["done"].items()})
+            self._finish({name: np.array(values) for name, values in state["done"].items()})
         if state["problem"] is not None:
             with blas_threads(1):
                 self.problem = self.problem_of(self.pairs_done).restore(state["problem"])

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from margin.compiled.svm import newton_step
 from margin.kernels.blocked_products import Table, times, transposed_times, weighted_gram
 from margin.kernels.dual_descent import DualDescent
 
@@ -39,7 +40,8 @@ SAMPLE_TOLERANCE = 1e-3  # the part's solution is off by sampling anyway
 STEP_SEARCHES = 50  # Newton steps of the search, which mostly needs two
 DIRECT_COLUMNS = 1500  # up to here the Hessian is formed (18 MB) and factored
 CLOSE_STEP, MOST_PRODUCTS = 0.1, 500  # of conjugate gradients: fraction of the gradient left, products with the Hessian
-DESCENT_ENTRIES = 200_000  # stored numbers of sparse rows from which descent is worth a second of compiling, once
+DESCENT_ENTRIES = 200_000  # stored numbers of sparse rows from which descent is faster than Newton's steps
+COMPILED_COLUMNS, COMPILED_WORK = 64, 400_000  # up to here (n p^2) a step in one call beats BLAS in twenty
 DESCENT_PASSES = 60  # of descent, at most: where the dual is ill-conditioned Newton's steps get further
 # Of the objective: a step that lowers it by more was not the last, nor is one that leaves such a duality gap, however
 # small the gradient is against that at zero, which a large C makes a poor measure.
@@ -103,6 +105,7 @@ class SquaredHinge:
         self.theta = np.zeros(X.shape[1] + intercept)
         self.iteration, self.objective, self.gradient = 0, float(bounds.sum()), np.inf
         self.fell = np.inf  # by how much the last step lowered the objective
+        self.memory = self._memory()
         self.stride = max(1, X.shape[0] // max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * X.shape[1]))
         descends = sp.issparse(X) and dual == "auto" and X.shape[1] > DIRECT_COLUMNS and X.nnz >= DESCENT_ENTRIES
         self.descent = DualDescent(X, y, bounds, intercept=intercept, seed=seed) if descends else None
@@ -171,7 +174,21 @@ class SquaredHinge:
         if value < self.objective:
             self.theta, self.objective, self.gradient = theta, value, float(np.linalg.norm(gradient))
 
+    def _memory(self) -> tuple[Floats, ...] | None:
+        """What the compiled step works in; None where the step is left to BLAS."""
+        n, p = self.X.shape
+        if sp.issparse(self.X) or self.dual is True or p > COMPILED_COLUMNS or n * p * p > COMPILED_WORK:
+            return None
+        self.X, self.y, self.bounds = (np.ascontiguousarray(part) for part in (self.X, self.y, self.bounds))
+        d = len(self.theta)
+        return np.empty(n), np.empty(n), np.empty((d, d)), np.empty(d), np.empty(3)
+
     def _newton(self) -> None:
+        if self.memory is not None:
+            given = self.X, self.y, self.bounds, STEP_SEARCHES, ENOUGH_FLATTER, self.theta
+            if newton_step(*given, *self.memory):
+                self.objective, self.fell, self.gradient = self.memory[-1].tolist()
+                return
         slack = 1 - self.y * times(self.X, self.theta, ones=self.intercept)
         active = np.where(slack > 0, self.bounds, 0.0)
         w = penalized(self.theta, self.intercept)

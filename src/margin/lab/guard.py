@@ -7,6 +7,7 @@ one of our own pages with a body that no form can send.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -27,6 +28,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_JSON = 2_000_000  # bytes of a request's body
 MOST_UPLOAD = 200_000_000  # bytes of an uploaded table
+SLOWEST = 60.0  # seconds between two parts of a body
 #: Bodies that a form of another site cannot send without the browser asking us first.
 BODIES = ("application/json", "application/octet-stream")
 #: Only scripts, styles, pictures and answers of this server; nothing inline, nothing from elsewhere.
@@ -147,12 +149,18 @@ def _query(scope: Scope) -> dict[str, str]:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    seen = 0
+    """Parts of a body, neither too many nor too far apart."""
+    seen, whole = 0, False
 
     async def bounded() -> MutableMapping[str, Any]:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
+        nonlocal seen, whole
+        if whole:
+            return await receive()  # that the browser has gone, which may take as long as it likes
+        try:
+            message = await asyncio.wait_for(receive(), SLOWEST)
+        except TimeoutError:
+            raise HTTPException(408, f"Nothing came of the body for {SLOWEST:.0f} seconds.") from None
+        seen, whole = seen + len(message.get("body", b"")), not message.get("more_body", False)
         if seen > most:
             raise HTTPException(413, f"A body may have at most {most:,} bytes.")
         return message

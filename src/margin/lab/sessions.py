@@ -9,16 +9,16 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from margin.lab.forks import Template
 from margin.lab.hub import EventHub
-from margin.lab.player import play_in_process
 from margin.lab.stages.request import PlayRequest
-from margin.selection.workers import POOLS, end_process
 from margin.service.requests import BadRequest
 
 __all__ = ["MOST_SESSIONS", "LabSession", "SessionPool"]
 
 MOST_SESSIONS = 8
 UNWATCHED = 90.0  # seconds after which a session that no tab follows is ended
+GRACE = 15.0  # seconds that a tab takes at most to follow what it began
 ROUND = 5.0  # seconds between two looks for such
 ENDED = "Its process ended (out of memory, or killed); begin again to go on."
 
@@ -26,8 +26,8 @@ ENDED = "Its process ended (out of memory, or killed); begin again to go on."
 class LabSession:
     """One process, the pipe to it, and what it said last."""
 
-    def __init__(self, hub: EventHub):
-        self.id, self.hub = secrets.token_hex(8), hub
+    def __init__(self, hub: EventHub, template: Template):
+        self.id, self.hub, self.template = secrets.token_hex(8), hub, template
         self.request: PlayRequest | None = None
         self.records: list[dict[str, Any]] = []
         self.last: dict[str, Any] = {"type": "opening"}
@@ -50,18 +50,8 @@ class LabSession:
 
     def _begin(self) -> None:
         self.ended = False
-        self._start()
-        threading.Thread(target=self._listen, args=(self._pipe,), daemon=True, name=self.topic).start()
-
-    def _start(self) -> None:
-        from joblib.externals.loky.backend import get_context
-
-        context = get_context("loky")  # starts processes without a guarded main module
-        self._pipe, theirs = context.Pipe()
-        env = {"OMP_WAIT_POLICY": "passive", **{f"{pool}_NUM_THREADS": "1" for pool in POOLS}}
-        self._process = context.Process(target=play_in_process, args=(theirs,), daemon=True, env=env)
-        self._process.start()
-        theirs.close()
+        self._process = self.template.new_process()
+        threading.Thread(target=self._listen, args=(self._process.pipe,), daemon=True, name=self.topic).start()
 
     def open(self, request: PlayRequest, *, play: bool, position: int = 1) -> None:
         """Begin a fit, in a new process if the old one has ended."""
@@ -80,7 +70,7 @@ class LabSession:
             if self.ended:
                 raise BadRequest(ENDED)
             with suppress(OSError, ValueError):  # a process that is just ending is heard by the listener
-                self._pipe.send((action, value))
+                self._process.pipe.send((action, value))
 
     def snapshot(self) -> dict[str, Any]:
         """All that a page needs to show the session from nothing."""
@@ -92,9 +82,10 @@ class LabSession:
             if self.closed:
                 return
             self.closed = True
-        end_process(self._process)
+        if not self.ended:  # or its number may be that of another process by now
+            self._process.end()
         with suppress(OSError):
-            self._pipe.close()
+            self._process.pipe.close()
         self.hub.forget(self.topic)
 
     def _listen(self, pipe: Any) -> None:
@@ -121,20 +112,18 @@ class LabSession:
 
 
 class SessionPool:
-    """All sessions of the server, few enough for its memory; with ``warm``, one process more waits for the next.
-
-    A process needs seconds for its imports, which a person would see.
-    """
+    """All sessions of the server, few enough for its memory; with ``warm``, what they need is imported at the start."""
 
     def __init__(self, hub: EventHub, *, warm: bool):
         self.hub, self.warm = hub, warm
         self._sessions: dict[str, LabSession] = {}
-        self._spare: LabSession | None = None
+        self._template = Template()
         self._lock = threading.Lock()
         self._stop = threading.Event()
 
     def start(self) -> None:
-        self._prepare_spare()
+        if self.warm:
+            self._template.start()
         threading.Thread(target=self._look_after, daemon=True, name="sessions").start()
 
     def create(self, request: PlayRequest, *, play: bool, position: int = 1) -> LabSession:
@@ -143,10 +132,9 @@ class SessionPool:
         with self._lock:
             if len(self._sessions) >= MOST_SESSIONS:
                 self._make_room()
-            session, self._spare = self._spare or LabSession(self.hub), None
+            session = LabSession(self.hub, self._template)
             self._sessions[session.id] = session
         session.open(request, play=play, position=position)
-        threading.Thread(target=self._prepare_spare, daemon=True).start()
         return session
 
     def get(self, id: str) -> LabSession:
@@ -164,27 +152,25 @@ class SessionPool:
     def close(self) -> None:
         self._stop.set()
         with self._lock:
-            sessions = [*self._sessions.values(), *([self._spare] if self._spare else [])]
-            self._sessions, self._spare = {}, None
+            sessions, self._sessions = list(self._sessions.values()), {}
         for session in sessions:
             session.close()
+        self._template.close()
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def _make_room(self) -> None:
-        idle = [s for s in self._sessions.values() if not s.playing and not self.hub.followers(s.topic)]
+        """End what is missed least: what nobody follows, be it that its tab is gone; then what is paused."""
+        gone = time.monotonic() - GRACE
+        alone = [s for s in self._sessions.values() if not self.hub.followers(s.topic)]
+        idle = [s for s in alone if not s.playing or s.touched < gone]
         idle = idle or [session for session in self._sessions.values() if not session.playing]
         if not idle:
             raise BadRequest(f"{MOST_SESSIONS} fits are playing; pause or close one to begin another.")
         oldest = min(idle, key=lambda session: session.touched)
         del self._sessions[oldest.id]
         threading.Thread(target=oldest.close, daemon=True).start()
-
-    def _prepare_spare(self) -> None:
-        with self._lock:
-            if self.warm and self._spare is None and not self._stop.is_set():
-                self._spare = LabSession(self.hub)
 
     def _look_after(self) -> None:
         while not self._stop.wait(ROUND):

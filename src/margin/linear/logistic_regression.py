@@ -27,6 +27,7 @@ from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import Anything, ArrayOf, OneOf, SparseOf, sometimes
+from margin.core.kept_rows import keep_rows
 from margin.core.new_rows import validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.number_range import finite_values, validate_squarable
@@ -152,6 +153,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
                 "LogisticRegression: of a stream the smooth problem is solved by solver 'auto' or 'lbfgs'; got "
                 f"solver={self.solver!r}, penalty={self.penalty!r}, l1_ratio={self.l1_ratio:g}, dual={self.dual!r}."
             )
+        stream = keep_rows(stream)
         learn_columns(self, stream)
         found = count_classes("LogisticRegression", stream)
         likelihood = self._stream_likelihood(stream, found)

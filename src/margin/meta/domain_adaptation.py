@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from margin.core.domains import Choice, Nested, Number, Optional, Seed
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, ModelWith
 from margin.core.labels import UNKNOWN, coded_labels
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
@@ -79,8 +80,8 @@ class DomainAdaptationClassifier(ClassifierMixin, Estimator):
     )
     random_state: RandomLike = parameter(None, Seed(), "Seeds the classifier, if it draws anything.")
 
-    classes_: np.ndarray = attribute("The classes.")
-    estimator_: Any = attribute("The fitted classifier.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The classes.")
+    estimator_: Any = attribute(ModelWith(["predict"], columns="n_features"), "The fitted classifier.")
 
     def fit(self, X: Any, y: Any = None) -> DomainAdaptationClassifier:
         """Learn from the rows with a label (the source) for those without (the target)."""

@@ -17,6 +17,7 @@ from torch.func import functional_call
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf, Count, ListOf, optional, sometimes
 from margin.core.number_range import check_magnitude, within_float32
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -28,6 +29,7 @@ from margin.meta.episodes import EpisodeBatches, EpisodeRows, sample_episode
 from margin.meta.inner_loop import adapt
 from margin.meta.objectives import EMBEDDING, METHODS, episode_loss
 from margin.meta.similarity import matching_log_probabilities, pair_logits, prototype_scores, prototypes
+from margin.meta.stored import NETWORK, network_is_stored
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
@@ -35,6 +37,7 @@ from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.parts import described
 from margin.neural.scaling import Scaling, share_a_unit, usual_deviation
+from margin.neural.stored import MOST_PIXELS
 from margin.neural.training import Minimize, Rows, Step, Training, rate_schedule
 from margin.neural.training.steps import Objective
 from margin.reduction import PCA
@@ -103,14 +106,17 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     max_iter: int = default(10, "Most epochs.")
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column.")
-    scale_: np.ndarray = attribute("What every column is divided by.")
-    classes_: np.ndarray = attribute("The training classes.")
-    prototypes_: np.ndarray | None = attribute("Mean embedding of each training class; None without an embedding.")
+    center_: np.ndarray = attribute(ArrayOf("n_features"), "What is subtracted from every column.")
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The training classes.")
+    prototypes_: np.ndarray | None = attribute(
+        optional(ArrayOf("n_classes", None)), "Mean embedding of each training class; None without an embedding."
+    )
+    row_shape_: list[int] | None = attribute(sometimes(optional(ListOf(Count(low=1, high=MOST_PIXELS)))), ROW_SHAPE)
+    network_: dict[str, Any] = attribute(NETWORK)
+    _stored_rules = (network_is_stored,)
 
-    row_shape_: list[int] | None = attribute(ROW_SHAPE)
-
-    _axes: np.ndarray | None = attribute("Principal axes of the images, until the network has them.")
+    _axes: np.ndarray | None = attribute(None, "Principal axes of the images, until the network has them.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         self._check_parameters()
@@ -293,8 +299,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         n = min(int(self.n_components), *X.shape)
         return PCA(n, random_state=Seeds.of(seed).weights).fit(X).components_.T
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
-        module = super()._begun(seeds, dtype)
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        module = super()._begin_network(seeds, dtype)
         if isinstance(module, PixelEmbedding) and self._axes is not None and not self._goes_on():
             module.set_axes(self._axes)
         self.__dict__.pop("_axes", None)

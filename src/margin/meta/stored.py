@@ -1,4 +1,4 @@
-"""What fitted few-shot and zero-shot learners hold."""
+"""What fitted few-shot learners hold: no layer is built that the stored weights do not fill."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from margin.core.invariants import (
-    ArrayOf,
     Count,
     FieldsOf,
-    Form,
     ListOf,
-    ModelWith,
     OneOf,
     Sizes,
     StringOf,
     TrueOrFalse,
     Violation,
-    optional,
-    sometimes,
 )
 from margin.neural.activations.table import ACTIVATIONS
-from margin.neural.stored import MOST_PIXELS, TRAINED, check_built, check_layers
+from margin.neural.stored import MOST_PIXELS, check_built, check_layers
 from margin.neural.stored_parts import DescribedPart
 
-__all__ = ["FORMS"]
+__all__ = ["NETWORK", "network_is_stored"]
 
 
-def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     network = model["network_"]
@@ -73,31 +68,4 @@ IMAGE_NETWORK = FieldsOf(
     },
     may_lack=("channels_last",),
 )
-FORMS: Mapping[str, Form] = {
-    "DomainAdaptationClassifier": Form(
-        {
-            "classes_": ArrayOf("n_classes", kind="labels"),
-            "estimator_": ModelWith(["predict"], columns="n_features"),
-        }
-    ),
-    "FewShotLearner": Form(
-        {
-            **TRAINED,
-            "classes_": ArrayOf("n_classes", kind="labels"),
-            "center_": ArrayOf("n_features"),
-            "scale_": ArrayOf("n_features"),
-            "row_shape_": sometimes(optional(ListOf(Count(low=1, high=MOST_PIXELS)))),
-            "prototypes_": optional(ArrayOf("n_classes", None)),
-            "network_": OneOf(MLP_NETWORK, PIXEL_NETWORK, DIRECT_NETWORK, IMAGE_NETWORK),
-        },
-        [_layers_are_stored],
-    ),
-    "ZeroShot": Form(
-        {
-            "classes_": ArrayOf("n_classes", kind="labels"),
-            "attributes_": ArrayOf("n_classes", "n_attributes"),
-            "coef_": ArrayOf("n_features", "n_attributes"),
-            "intercept_": ArrayOf("n_attributes"),
-        }
-    ),
-}
+NETWORK = OneOf(MLP_NETWORK, PIXEL_NETWORK, DIRECT_NETWORK, IMAGE_NETWORK)

@@ -62,7 +62,7 @@ def fine_tune(
                 f"fine_tune: freeze and weight are for torch Modules; got a {type(module).__name__}, all of whose "
                 "layers learn."
             )
-        return _tuned_classifier(module, X, y, epochs, batch_size, rate, random_state)
+        return _tune_classifier(module, X, y, epochs, batch_size, rate, random_state)
     if not isinstance(module, nn.Module):
         raise ValueError(
             "fine_tune: module must be a torch Module or a fitted classifier with a network; got "
@@ -83,7 +83,7 @@ def fine_tune(
     return tuned.eval()
 
 
-def _tuned_classifier(model: Any, X: Any, y: Any, epochs: int, batch_size: int, rate: float, seed: int) -> Any:
+def _tune_classifier(model: Any, X: Any, y: Any, epochs: int, batch_size: int, rate: float, seed: int) -> Any:
     """A classifier for ``y`` that starts from the weights of ``model`` wherever both networks have the same."""
     tuned = clone(model).set_params(
         max_iter=epochs, batch_size=batch_size, learning_rate_init=rate, random_state=seed, warm_start=False
@@ -146,7 +146,7 @@ def pretrain_then_finetune(
     random_state : int
         Seed.
     """
-    learned = _pretrained(source, hidden, epochs[0], random_state)
+    learned = _pretrain(source, hidden, epochs[0], random_state)
     n_outputs = int(np.max(target[1])) + 1
     start = with_new_head(learned, n_outputs, random_state + 1)
     fresh = build(lambda: MLP([np.shape(source[0])[1], *hidden, n_outputs]), random_state + 1)
@@ -154,7 +154,7 @@ def pretrain_then_finetune(
     return tuned, fine_tune(fresh, *target, epochs=epochs[1], random_state=random_state)
 
 
-def _pretrained(source: tuple[Any, Any], hidden: Sequence[int], epochs: int, seed: int) -> MLP:
+def _pretrain(source: tuple[Any, Any], hidden: Sequence[int], epochs: int, seed: int) -> MLP:
     X, y = source
     fresh = build(lambda: MLP([np.shape(X)[1], *hidden, int(np.max(y)) + 1]), seed)
     learned = fine_tune(fresh, X, y, epochs=epochs, random_state=seed)
@@ -198,7 +198,7 @@ def transfer_curve(
         Seed.
     """
     Z, labels = np.asarray(target[0]), np.asarray(target[1])
-    k, learned = int(labels.max()) + 1, _pretrained(source, hidden, epochs[0], random_state)
+    k, learned = int(labels.max()) + 1, _pretrain(source, hidden, epochs[0], random_state)
     accuracies: dict[str, list[list[float]]] = {"pretrained": [], "scratch": []}
     for repeat in range(repeats):
         rng = np.random.default_rng([random_state, repeat])

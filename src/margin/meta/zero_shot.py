@@ -19,6 +19,7 @@ from margin.core.classes import check_classes
 from margin.core.domains import Number, Optional
 from margin.core.domains.base import Domain
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf
 from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import attribute, parameter
 
@@ -72,10 +73,14 @@ class ZeroShot(ClassifierMixin, Estimator):
         1e-2, Number(above=0, search=(1e-4, 1e2), log=True), "Strength of the L2 penalty of the regression."
     )
 
-    classes_: np.ndarray = attribute("All classes that have attributes, sorted.")
-    attributes_: np.ndarray = attribute("Attributes of the classes, (classes, attributes).")
-    coef_: np.ndarray = attribute("Weights of the columns for each attribute, (p, attributes).")
-    intercept_: np.ndarray = attribute("The constant of each attribute.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "All classes that have attributes, sorted.")
+    attributes_: np.ndarray = attribute(
+        ArrayOf("n_classes", "n_attributes"), "Attributes of the classes, (classes, attributes)."
+    )
+    coef_: np.ndarray = attribute(
+        ArrayOf("n_features", "n_attributes"), "Weights of the columns for each attribute, (p, attributes)."
+    )
+    intercept_: np.ndarray = attribute(ArrayOf("n_attributes"), "The constant of each attribute.")
 
     def fit(self, X: Any, y: Any) -> ZeroShot:
         """Learn the attributes from the rows of the seen classes."""

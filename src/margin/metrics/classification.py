@@ -6,10 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.core.notices import warn_user
 from margin.metrics.arguments import labels_pair, positive_label, ratio, weights
 from margin.metrics.confusion import confusion_counts
+from margin.metrics.parameter_texts import LABELS
 
 __all__ = [
     "f1",
@@ -25,7 +28,7 @@ __all__ = [
 _AVERAGES = ("binary", "micro", "macro", "weighted", None)
 
 
-def precision(y_true: Any, y_pred: Any, **options: Any) -> Any:
+def precision(y_true: ArrayLike, y_pred: ArrayLike, **options: Any) -> Any:
     r"""Fraction of predicted positives that are positive, :math:`TP/(TP + FP)`. Options as in :func:`fbeta`.
 
     Parameters
@@ -45,7 +48,7 @@ def precision(y_true: Any, y_pred: Any, **options: Any) -> Any:
     return _rates("precision", y_true, y_pred, **options)
 
 
-def recall(y_true: Any, y_pred: Any, **options: Any) -> Any:
+def recall(y_true: ArrayLike, y_pred: ArrayLike, **options: Any) -> Any:
     r"""Fraction of positives that are found, :math:`TP/(TP + FN)`. Options as in :func:`fbeta`.
 
     Parameters
@@ -64,7 +67,7 @@ def recall(y_true: Any, y_pred: Any, **options: Any) -> Any:
 sensitivity = recall
 
 
-def fbeta(y_true: Any, y_pred: Any, beta: float = 1.0, **options: Any) -> Any:
+def fbeta(y_true: ArrayLike, y_pred: ArrayLike, beta: float = 1.0, **options: Any) -> Any:
     r"""Weighted harmonic mean of precision and recall, in which recall counts ``beta`` squared times as much:
 
     .. math:: F_\beta = \frac{(1 + \beta^2)\,TP}{(1 + \beta^2)\,TP + \beta^2\,FN + FP}
@@ -94,7 +97,7 @@ def fbeta(y_true: Any, y_pred: Any, beta: float = 1.0, **options: Any) -> Any:
     return _rates("fbeta", y_true, y_pred, beta=float(beta), **options)
 
 
-def f1(y_true: Any, y_pred: Any, **options: Any) -> Any:
+def f1(y_true: ArrayLike, y_pred: ArrayLike, **options: Any) -> Any:
     r"""Harmonic mean of precision and recall, :math:`2TP/(2TP + FN + FP)`. Options as in :func:`fbeta`.
 
     Parameters
@@ -109,43 +112,25 @@ def f1(y_true: Any, y_pred: Any, **options: Any) -> Any:
     return _rates("f1", y_true, y_pred, beta=1.0, **options)
 
 
-def specificity(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: Any = None) -> float:
-    r"""Fraction of negatives that are recognized, :math:`TN/(TN + FP)`: recall with the classes swapped.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(LABELS)
+def specificity(
+    y_true: ArrayLike, y_pred: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
+) -> float:
+    r"""Fraction of negatives that are recognized, :math:`TN/(TN + FP)`: recall with the classes swapped."""
     tn, fp, _, _ = _binary_counts("specificity", y_true, y_pred, pos_label, sample_weight)
     return float(_divide("specificity", np.array(tn), np.array(tn + fp), None))
 
 
-def negative_predictive_value(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: Any = None) -> float:
-    r"""Fraction of predicted negatives that are negative, :math:`TN/(TN + FN)`: precision with the classes swapped.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(LABELS)
+def negative_predictive_value(
+    y_true: ArrayLike, y_pred: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
+) -> float:
+    r"""Fraction of predicted negatives that are negative, :math:`TN/(TN + FN)`: precision with the classes swapped."""
     tn, _, fn, _ = _binary_counts("negative_predictive_value", y_true, y_pred, pos_label, sample_weight)
     return float(_divide("negative_predictive_value", np.array(tn), np.array(tn + fn), None))
 
 
-def jaccard(y_true: Any, y_pred: Any, **options: Any) -> Any:
+def jaccard(y_true: ArrayLike, y_pred: ArrayLike, **options: Any) -> Any:
     r"""Intersection over union of the true and the predicted members of a class, :math:`TP/(TP + FP + FN)`.
 
     Options as in :func:`fbeta`.

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, finite, points_and_labels
+from margin.metrics.parameter_texts import POINTS
 
 __all__ = [
     "calinski_harabasz",
@@ -22,18 +25,12 @@ _BLOCK_ENTRIES = 2**22
 _CANCELLATION = 1e-6
 
 
-def silhouette_samples(X: Any, labels: Any) -> np.ndarray:
+@with_parameters(POINTS)
+def silhouette_samples(X: ArrayLike, labels: ArrayLike) -> np.ndarray:
     r"""Silhouette of each point, :math:`(b - a)/\max(a, b)`.
 
     :math:`a` is its mean Euclidean distance to the others of its cluster and :math:`b` that to the nearest other
     cluster; alone in a cluster it has 0. Distances are made in blocks of rows: memory is O(n), time O(n^2 d).
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Points.
-    labels : array-like of shape (n,)
-        The cluster of every point.
     """
     points, codes, sizes = _clusters("silhouette", X, labels)
     n, k = len(points), len(sizes)
@@ -58,15 +55,9 @@ def silhouette_samples(X: Any, labels: Any) -> np.ndarray:
     return result
 
 
-def silhouette(X: Any, labels: Any) -> float:
+@with_parameters(POINTS)
+def silhouette(X: ArrayLike, labels: ArrayLike) -> float:
     """Mean silhouette over all points: near 1 for tight and separate clusters, below 0 for wrong ones.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Points.
-    labels : array-like of shape (n,)
-        The cluster of every point.
 
     Examples
     --------
@@ -76,16 +67,9 @@ def silhouette(X: Any, labels: Any) -> float:
     return float(silhouette_samples(X, labels).mean())
 
 
-def davies_bouldin(X: Any, labels: Any) -> float:
-    r"""Mean over clusters of the worst :math:`(s_i + s_j)/d_{ij}`: spreads over distance of centers; less is better.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Points.
-    labels : array-like of shape (n,)
-        The cluster of every point.
-    """
+@with_parameters(POINTS)
+def davies_bouldin(X: ArrayLike, labels: ArrayLike) -> float:
+    r"""Mean over clusters of the worst :math:`(s_i + s_j)/d_{ij}`: spreads over distance of centers; less is better."""
     points, codes, sizes = _clusters("davies_bouldin", X, labels)
     centers = _centers(points, codes, sizes)
     spread = np.bincount(codes, weights=np.linalg.norm(points - centers[codes], axis=1)) / sizes
@@ -97,17 +81,11 @@ def davies_bouldin(X: Any, labels: Any) -> float:
     return float(np.mean(np.max((spread[:, None] + spread) / distances, axis=1)))
 
 
-def calinski_harabasz(X: Any, labels: Any) -> float:
+@with_parameters(POINTS)
+def calinski_harabasz(X: ArrayLike, labels: ArrayLike) -> float:
     r"""Spread between clusters over spread within, each per degree of freedom; more is better.
 
     .. math:: \frac{\sum_c n_c\|m_c - m\|^2/(k - 1)}{\sum_c\sum_{i\in c}\|x_i - m_c\|^2/(n - k)}
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Points.
-    labels : array-like of shape (n,)
-        The cluster of every point.
     """
     points, codes, sizes = _clusters("calinski_harabasz", X, labels)
     centers = _centers(points, codes, sizes)
@@ -117,17 +95,14 @@ def calinski_harabasz(X: Any, labels: Any) -> float:
     return 1.0 if within == 0 else float(between * (n - k) / (within * (k - 1)))
 
 
-def inertia(X: Any, labels: Any, centers: Any = None) -> float:
+@with_parameters(POINTS)
+def inertia(X: ArrayLike, labels: ArrayLike, centers: ArrayLike | None = None) -> float:
     r"""Sum of squared distances to the center of the own cluster, :math:`\sum_i\|x_i - m_{c(i)}\|^2`.
 
     Centers are the clusters' means unless given, one row per sorted label.
 
     Parameters
     ----------
-    X : array-like of shape (n, n_features)
-        Points.
-    labels : array-like of shape (n,)
-        The cluster of every point.
     centers : array-like of shape (n_clusters, n_features), optional
         The centers; by default the means of the clusters.
     """

@@ -5,26 +5,19 @@ r"""The confusion matrix and measures of agreement over all classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, labels_pair, weights
+from margin.metrics.parameter_texts import LABELS
 
 __all__ = ["accuracy", "balanced_accuracy", "cohen_kappa", "confusion_counts", "confusion_matrix", "matthews"]
 
 
-def accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+@with_parameters(LABELS)
+def accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Fraction of rows whose label is right.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -35,21 +28,18 @@ def accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     return float(np.average(true == predicted, weights=weights("accuracy", sample_weight, len(true))))
 
 
-def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None, sample_weight: Any = None) -> np.ndarray:
+@with_parameters(LABELS)
+def confusion_matrix(
+    y_true: ArrayLike, y_pred: ArrayLike, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> np.ndarray:
     """Counts (or weights) of rows by true label (rows) and predicted label (columns).
 
     Labels are in sorted order, or in the order of ``labels``; rows with other labels are left out.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
     labels : array-like, optional
         Labels to count, in this order; by default all that occur, sorted.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -76,37 +66,20 @@ def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None, sample_weight
     return result
 
 
-def balanced_accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Mean over true classes of the fraction found, :math:`\frac1K\sum_i C_{ii}/\sum_j C_{ij}`.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(LABELS)
+def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    r"""Mean over true classes of the fraction found, :math:`\frac1K\sum_i C_{ii}/\sum_j C_{ij}`."""
     matrix = confusion_matrix(y_true, y_pred, sample_weight=sample_weight)
     occurring = matrix.sum(axis=1) > 0
     return float(np.mean(np.diag(matrix)[occurring] / matrix.sum(axis=1)[occurring]))
 
 
-def matthews(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+@with_parameters(LABELS)
+def matthews(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Matthews correlation: Pearson's correlation of the two labelings, also for more than two classes.
 
     With row sums :math:`t`, column sums :math:`p`, total :math:`s` and trace :math:`c` of the confusion matrix it is
     :math:`(cs - t\cdot p)/\sqrt{(s^2 - p\cdot p)(s^2 - t\cdot t)}`, and 0 when one labeling is constant.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
     """
     matrix = confusion_matrix(y_true, y_pred, sample_weight=sample_weight).astype(np.float64)
     matrix /= matrix.sum()
@@ -116,17 +89,9 @@ def matthews(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     return 0.0 if constant else float((np.trace(matrix) - t @ p) / np.sqrt(scale))
 
 
-def cohen_kappa(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+@with_parameters(LABELS)
+def cohen_kappa(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Agreement beyond chance, :math:`(p_o - p_e)/(1 - p_e)`, with :math:`p_e` that of independent labelings.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    y_pred : array-like of shape (n,)
-        Predicted labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.metrics.arguments import finite, weights
 
 __all__ = ["bits_per_dimension", "mean_log_likelihood", "perplexity"]
 
 
-def mean_log_likelihood(log_density: Any, sample_weight: Any = None) -> float:
+def mean_log_likelihood(log_density: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Mean log-density per row, :math:`\frac1n\sum_i \log p(x_i)`; minus infinity if one row is impossible.
 
     Parameters
@@ -32,7 +33,7 @@ def mean_log_likelihood(log_density: Any, sample_weight: Any = None) -> float:
     return float(np.average(values[used], weights=w[used]))
 
 
-def bits_per_dimension(log_density: Any, n_dimensions: int, levels: int = 1) -> float:
+def bits_per_dimension(log_density: ArrayLike, n_dimensions: int, levels: int = 1) -> float:
     r"""Mean code length per dimension in bits, :math:`-\frac{1}{nD\ln 2}\sum_i\log p(x_i) + \log_2 L`.
 
     ``levels`` is :math:`L` when each dimension had :math:`L` gray levels and was divided by :math:`L` before the
@@ -59,7 +60,7 @@ def bits_per_dimension(log_density: Any, n_dimensions: int, levels: int = 1) -> 
     return nats / (n_dimensions * float(np.log(2))) + float(np.log2(levels))
 
 
-def perplexity(log_probability: Any) -> float:
+def perplexity(log_probability: ArrayLike) -> float:
     r"""Number of equally likely outcomes that would be as hard to guess, :math:`\exp(-\frac1n\sum_i\log p_i)`.
 
     Parameters

@@ -5,26 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError
 from margin.metrics.binary_scores import binary_scores, counts_by_score
+from margin.metrics.parameter_texts import SCORES
 
 __all__ = ["cumulative_gains", "threshold_counts"]
 
 
-def cumulative_gains(y_true: Any, score: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
+@with_parameters(SCORES)
+def cumulative_gains(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray]:
     r"""Fraction of positives found among the fraction of rows with the highest scores, at every distinct score.
 
     Rows of equal score are taken together. A random order gives the diagonal; the ratio of the two is the lift.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 
     Examples
     --------
@@ -38,19 +33,11 @@ def cumulative_gains(y_true: Any, score: Any, pos_label: Any = None) -> tuple[np
     return rows, counts["true_positive"] / positive
 
 
-def threshold_counts(y_true: Any, score: Any, pos_label: Any = None) -> dict[str, np.ndarray]:
+@with_parameters(SCORES)
+def threshold_counts(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> dict[str, np.ndarray]:
     """How many positives and negatives score at least as much as each threshold; thresholds fall from infinity.
 
     All four cells of the confusion matrix follow, since the last entries are the totals.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 
     Examples
     --------

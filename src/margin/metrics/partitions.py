@@ -10,24 +10,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import labels_pair
+from margin.metrics.parameter_texts import PARTITIONS
 
 __all__ = ["adjusted_rand", "completeness", "homogeneity", "normalized_mutual_information", "v_measure"]
 
 
-def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
+@with_parameters(PARTITIONS)
+def adjusted_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     r"""Rand index corrected for chance: 1 for equal partitions, 0 on average for independent ones.
 
     With :math:`\binom{n_{ij}}2` pairs together in both, :math:`a` and :math:`b` pairs together in each labeling and
     :math:`e = ab/\binom n2`, it is :math:`\bigl(\sum\binom{n_{ij}}2 - e\bigr) / \bigl(\tfrac12(a + b) - e\bigr)`.
-
-    Parameters
-    ----------
-    labels_true : array-like of shape (n,)
-        True classes.
-    labels_pred : array-like of shape (n,)
-        Clusters; their names do not matter.
 
     Examples
     --------
@@ -44,17 +41,14 @@ def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
     return 2 * (together * pairs - a * b) / ((a + b) * pairs - 2 * a * b)
 
 
-def normalized_mutual_information(labels_true: Any, labels_pred: Any, average: str = "arithmetic") -> float:
+@with_parameters(PARTITIONS)
+def normalized_mutual_information(labels_true: ArrayLike, labels_pred: ArrayLike, average: str = "arithmetic") -> float:
     r"""Mutual information over a mean of the two entropies, :math:`I(U; V)/\operatorname{mean}(H(U), H(V))`.
 
     ``average`` is "arithmetic", "geometric", "min" or "max". Two single clusters agree fully: 1.
 
     Parameters
     ----------
-    labels_true : array-like of shape (n,)
-        True classes.
-    labels_pred : array-like of shape (n,)
-        Clusters; their names do not matter.
     average : {"arithmetic", "geometric", "min", "max"}
         The mean of the two entropies.
     """
@@ -73,43 +67,26 @@ def normalized_mutual_information(labels_true: Any, labels_pred: Any, average: s
     return min(information / scale, 1.0) if scale > 0 else 0.0
 
 
-def homogeneity(labels_true: Any, labels_pred: Any) -> float:
-    r"""Each cluster holds one class only: :math:`1 - H(\text{class} \mid \text{cluster})/H(\text{class})`.
-
-    Parameters
-    ----------
-    labels_true : array-like of shape (n,)
-        True classes.
-    labels_pred : array-like of shape (n,)
-        Clusters; their names do not matter.
-    """
+@with_parameters(PARTITIONS)
+def homogeneity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    r"""Each cluster holds one class only: :math:`1 - H(\text{class} \mid \text{cluster})/H(\text{class})`."""
     information, h_true, _ = _information("homogeneity", labels_true, labels_pred)
     return min(information / h_true, 1.0) if h_true > 0 else 1.0
 
 
-def completeness(labels_true: Any, labels_pred: Any) -> float:
-    r"""Each class lies in one cluster only: :math:`1 - H(\text{cluster} \mid \text{class})/H(\text{cluster})`.
-
-    Parameters
-    ----------
-    labels_true : array-like of shape (n,)
-        True classes.
-    labels_pred : array-like of shape (n,)
-        Clusters; their names do not matter.
-    """
+@with_parameters(PARTITIONS)
+def completeness(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    r"""Each class lies in one cluster only: :math:`1 - H(\text{cluster} \mid \text{class})/H(\text{cluster})`."""
     information, _, h_pred = _information("completeness", labels_true, labels_pred)
     return min(information / h_pred, 1.0) if h_pred > 0 else 1.0
 
 
-def v_measure(labels_true: Any, labels_pred: Any, beta: float = 1.0) -> float:
+@with_parameters(PARTITIONS)
+def v_measure(labels_true: ArrayLike, labels_pred: ArrayLike, beta: float = 1.0) -> float:
     r"""Weighted harmonic mean of homogeneity and completeness, :math:`(1 + \beta)hc/(\beta h + c)`.
 
     Parameters
     ----------
-    labels_true : array-like of shape (n,)
-        True classes.
-    labels_pred : array-like of shape (n,)
-        Clusters; their names do not matter.
     beta : float
         Weight of completeness relative to homogeneity.
     """

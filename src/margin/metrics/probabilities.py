@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, positive_label, ratio, weights
+from margin.metrics.parameter_texts import PROBABILITIES
 from margin.metrics.ranking import class_codes
 
 __all__ = [
@@ -27,22 +30,14 @@ __all__ = [
 _SUM_TOLERANCE = 1e-3
 
 
-def log_loss(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None) -> float:
+@with_parameters(PROBABILITIES)
+def log_loss(
+    y_true: ArrayLike, proba: ArrayLike, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Mean negative log-probability of the true class, :math:`-\frac1n\sum_i \log p_{i, y_i}`, in nats.
 
     Probabilities are kept a machine epsilon (of their type) away from 0 and 1, so a confident mistake costs about 36
     nats and not infinity.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    proba : array-like of shape (n,) or (n, n_classes)
-        Probabilities of the positive class, or one column per class.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -55,19 +50,11 @@ def log_loss(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = N
     return float(-np.average(np.log(chosen), weights=w))
 
 
-def brier(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None) -> float:
+@with_parameters(PROBABILITIES)
+def brier(
+    y_true: ArrayLike, proba: ArrayLike, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Mean squared error of the probabilities: :math:`(p_i - y_i)^2` for two classes, summed over classes for more.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    proba : array-like of shape (n,) or (n, n_classes)
-        Probabilities of the positive class, or one column per class.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -81,19 +68,11 @@ def brier(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None
     return float(np.average(np.sum(gap**2, axis=1), weights=w) / (2 if p.shape[1] == 2 else 1))
 
 
-def mcfadden_r2(y_true: Any, proba: Any, labels: Any = None) -> float:
+@with_parameters(PROBABILITIES)
+def mcfadden_r2(y_true: ArrayLike, proba: ArrayLike, labels: ArrayLike | None = None) -> float:
     r"""McFadden's pseudo R squared, :math:`1 - \ell/\ell_0`, with the class frequencies as the null model.
 
     It is 0 for the class frequencies themselves, 1 for certainty of what happens, negative for worse than that.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    proba : array-like of shape (n,) or (n, n_classes)
-        Probabilities of the positive class, or one column per class.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
     """
     p, codes, _ = _arguments("mcfadden_r2", y_true, proba, labels, None)
     frequencies = np.bincount(codes, minlength=p.shape[1]) / len(codes)
@@ -113,33 +92,19 @@ class CalibrationBins:
     weight: np.ndarray
 
 
+@with_parameters(PROBABILITIES)
 def calibration_bins(
-    y_true: Any,
-    proba: Any,
+    y_true: ArrayLike,
+    proba: ArrayLike,
     n_bins: int = 10,
     strategy: str = "uniform",
-    labels: Any = None,
-    sample_weight: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> CalibrationBins:
     """Bins of equal width ("uniform") or equal count ("quantile"), empty ones left out.
 
     For two classes the confidence is the probability of the positive class; for more, of the likeliest class, and the
     frequency is how often that class is right. A probability on an edge belongs to the lower bin, zero to the first.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    proba : array-like of shape (n,) or (n, n_classes)
-        Probabilities of the positive class, or one column per class.
-    n_bins : int
-        Number of bins.
-    strategy : {"uniform", "quantile"}
-        Bins of equal width, or with equally many rows.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -168,31 +133,16 @@ def calibration_bins(
     return CalibrationBins(edges, mean[used], fraction[used], total[used])
 
 
+@with_parameters(PROBABILITIES)
 def expected_calibration_error(
-    y_true: Any,
-    proba: Any,
+    y_true: ArrayLike,
+    proba: ArrayLike,
     n_bins: int = 10,
     strategy: str = "uniform",
-    labels: Any = None,
-    sample_weight: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Mean gap between confidence and frequency over bins, :math:`\sum_b \frac{w_b}{w} |c_b - f_b|`.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    proba : array-like of shape (n,) or (n, n_classes)
-        Probabilities of the positive class, or one column per class.
-    n_bins : int
-        Number of bins.
-    strategy : {"uniform", "quantile"}
-        Bins of equal width, or with equally many rows.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+    r"""Mean gap between confidence and frequency over bins, :math:`\sum_b \frac{w_b}{w} |c_b - f_b|`."""
     bins = calibration_bins(y_true, proba, n_bins, strategy, labels, sample_weight)
     return float(np.average(np.abs(bins.confidence - bins.frequency), weights=bins.weight))
 

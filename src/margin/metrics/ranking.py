@@ -9,30 +9,23 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, ratio, weights
 from margin.metrics.binary_scores import binary_scores, counts_by_score
+from margin.metrics.parameter_texts import SCORES
 
 __all__ = ["average_precision", "pair_count", "precision_recall_curve", "roc_auc", "roc_curve", "top_k_accuracy"]
 
 
+@with_parameters(SCORES)
 def roc_curve(
-    y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
+    y_true: ArrayLike, score: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""False and true positive rates, :math:`FP/(FP + TN)` and :math:`TP/(TP + FN)`, at every distinct threshold.
 
     Thresholds fall from infinity, where both rates are 0, to the least score, where both are 1.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -46,13 +39,14 @@ def roc_curve(
     return _from_zero(fp), _from_zero(tp), np.concatenate([[np.inf], thresholds])
 
 
+@with_parameters(SCORES)
 def roc_auc(
-    y_true: Any,
-    score: Any,
-    labels: Any = None,
+    y_true: ArrayLike,
+    score: ArrayLike,
+    labels: ArrayLike | None = None,
     average: str = "macro",
     pos_label: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     r"""Probability that a random positive scores above a random negative, a tie counting one half: the area under ROC.
 
@@ -62,18 +56,8 @@ def roc_auc(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
     score : array-like of shape (n,) or (n, n_classes)
         Scores of the positive class, or one column per class.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    average : {"macro", "weighted"}
-        How the values of the classes are averaged when there are more than two columns.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -91,22 +75,11 @@ def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) ->
     return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
 
 
+@with_parameters(SCORES)
 def precision_recall_curve(
-    y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
+    y_true: ArrayLike, score: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+    """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity."""
     where = "precision_recall_curve"
     fp, tp, thresholds = counts_by_score(*binary_scores(where, y_true, score, pos_label, sample_weight))
     if tp[-1] == 0:
@@ -115,30 +88,21 @@ def precision_recall_curve(
     return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), thresholds[::-1]
 
 
+@with_parameters(SCORES)
 def average_precision(
-    y_true: Any,
-    score: Any,
-    labels: Any = None,
+    y_true: ArrayLike,
+    score: ArrayLike,
+    labels: ArrayLike | None = None,
     average: str = "macro",
     pos_label: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     r"""Precision averaged over steps of recall, :math:`\sum_t (R_t - R_{t-1}) P_t`. Arguments as in :func:`roc_auc`.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
     score : array-like of shape (n,) or (n, n_classes)
         Scores of the positive class, or one column per class.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    average : {"macro", "weighted"}
-        How the values of the classes are averaged when there are more than two columns.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
     """
     return _over_classes("average_precision", _steps, y_true, score, labels, average, pos_label, sample_weight)
 
@@ -150,19 +114,11 @@ def _steps(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -
     return float(np.sum(np.diff(tp, prepend=0.0) / tp[-1] * ratio(tp, tp + fp, 0.0)))
 
 
-def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int, int]:
+@with_parameters(SCORES)
+def pair_count(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> tuple[int, int, int]:
     r"""Pairs of a positive and a negative row by order of their scores: (positive above, tied, positive below).
 
     The first plus half the second, over all three, is the area under the ROC curve.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 
     Examples
     --------
@@ -177,21 +133,22 @@ def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int
     return above, tied, int(np.sum(positive)) * len(negatives) - above - tied
 
 
-def top_k_accuracy(y_true: Any, score: Any, k: int = 2, labels: Any = None, sample_weight: Any = None) -> float:
+@with_parameters(SCORES)
+def top_k_accuracy(
+    y_true: ArrayLike,
+    score: ArrayLike,
+    k: int = 2,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Fraction of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
     score : array-like of shape (n, n_classes)
         Scores of the classes.
     k : int
         How many of the best scored classes may be right.
-    labels : array-like of shape (n_classes,), optional
-        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------

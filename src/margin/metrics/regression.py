@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.core.quantiles import weighted_quantile
 from margin.metrics.arguments import UndefinedMetricError, finite, weights
+from margin.metrics.parameter_texts import RESPONSES
 
 __all__ = [
     "adjusted_r2",
@@ -26,17 +29,9 @@ __all__ = [
 ]
 
 
-def mse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+@with_parameters(RESPONSES)
+def mse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Mean squared error :math:`\sum_i w_i (y_i - \hat y_i)^2 / \sum_i w_i`.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -47,101 +42,50 @@ def mse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     return float(np.mean(_mean((y - p) ** 2, w)))
 
 
-def rmse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Root of the mean squared error, in the units of the response.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(RESPONSES)
+def rmse(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    r"""Root of the mean squared error, in the units of the response."""
     y, p, w = _arguments("rmse", y_true, y_pred, sample_weight)
     return float(np.mean(np.sqrt(_mean((y - p) ** 2, w))))
 
 
-def mae(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Mean absolute error :math:`\sum_i w_i |y_i - \hat y_i| / \sum_i w_i`.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(RESPONSES)
+def mae(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    r"""Mean absolute error :math:`\sum_i w_i |y_i - \hat y_i| / \sum_i w_i`."""
     y, p, w = _arguments("mae", y_true, y_pred, sample_weight)
     return float(np.mean(_mean(np.abs(y - p), w)))
 
 
-def max_error(y_true: Any, y_pred: Any) -> float:
-    """The largest absolute error of all rows and outputs.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    """
+@with_parameters(RESPONSES)
+def max_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """The largest absolute error of all rows and outputs."""
     y, p, _ = _arguments("max_error", y_true, y_pred, None)
     return float(np.max(np.abs(y - p)))
 
 
-def rmsle(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Root of the mean squared difference of :math:`\log(1 + y)`: relative errors of values that are not negative.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(RESPONSES)
+def rmsle(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    r"""Root of the mean squared difference of :math:`\log(1 + y)`: relative errors of values that are not negative."""
     y, p, w = _arguments("rmsle", y_true, y_pred, sample_weight)
     if np.any(y < 0) or np.any(p < 0):
         raise UndefinedMetricError("rmsle: y_true and y_pred must not be negative.")
     return float(np.mean(np.sqrt(_mean((np.log1p(y) - np.log1p(p)) ** 2, w))))
 
 
-def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Median of :math:`|y_i - \hat y_i|`, of the weighted distribution where there are weights.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(RESPONSES)
+def median_absolute_error(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    r"""Median of :math:`|y_i - \hat y_i|`, of the weighted distribution where there are weights."""
 
     y, p, w = _arguments("median_absolute_error", y_true, y_pred, sample_weight)
     return float(np.mean([weighted_quantile(errors, w, 0.5) for errors in np.abs(y - p).T]))
 
 
-def r2(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+@with_parameters(RESPONSES)
+def r2(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Coefficient of determination :math:`1 - \sum_i w_i(y_i - \hat y_i)^2 / \sum_i w_i(y_i - \bar y)^2`.
 
     For a constant response it is 1 when the prediction is perfect and 0 otherwise. It is negative for predictions
     worse than the mean.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
 
     Examples
     --------
@@ -154,19 +98,14 @@ def r2(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     return float(np.mean(_one_minus(_mean((y - p) ** 2, w), _mean((y - _mean(y, w)) ** 2, w))))
 
 
-def adjusted_r2(y_true: Any, y_pred: Any, n_features: int, sample_weight: Any = None) -> float:
+@with_parameters(RESPONSES)
+def adjusted_r2(y_true: ArrayLike, y_pred: ArrayLike, n_features: int, sample_weight: ArrayLike | None = None) -> float:
     r"""R squared with the price of its features: :math:`1 - (1 - R^2)\frac{n - 1}{n - m - 1}`.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
     n_features : int
         Number of features of the model, :math:`m`; the intercept does not count.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
     """
     n = len(np.asarray(y_true))
     if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features < 0:
@@ -176,86 +115,51 @@ def adjusted_r2(y_true: Any, y_pred: Any, n_features: int, sample_weight: Any = 
     return 1.0 - (1.0 - r2(y_true, y_pred, sample_weight)) * (n - 1) / (n - n_features - 1)
 
 
-def explained_variance(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Explained variance, :math:`1 - \mathrm{Var}(y - \hat y)/\mathrm{Var}(y)`: blind to a constant shift.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
-    """
+@with_parameters(RESPONSES)
+def explained_variance(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    r"""Explained variance, :math:`1 - \mathrm{Var}(y - \hat y)/\mathrm{Var}(y)`: blind to a constant shift."""
     y, p, w = _arguments("explained_variance", y_true, y_pred, sample_weight)
     residual = y - p
     return float(np.mean(_one_minus(_mean((residual - _mean(residual, w)) ** 2, w), _mean((y - _mean(y, w)) ** 2, w))))
 
 
-def explained_ratio(y_true: Any, y_pred: Any) -> float:
+@with_parameters(RESPONSES)
+def explained_ratio(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     r"""Spread of predictions over spread of responses, :math:`\sum_i(\hat y_i - \bar y)^2/\sum_i(y_i - \bar y)^2`.
 
     It equals :func:`r2` for least squares with an intercept on the rows it was fitted to, and in general nowhere else.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
     """
     y, p, w = _arguments("explained_ratio", y_true, y_pred, None)
     center = _mean(y, w)
     return float(np.mean(_over(_mean((p - center) ** 2, w), _mean((y - center) ** 2, w), "explained_ratio")))
 
 
-def squared_correlation(y_true: Any, y_pred: Any) -> float:
-    r"""Squared Pearson correlation of responses and predictions: blind to shift and scale.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    """
+@with_parameters(RESPONSES)
+def squared_correlation(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    r"""Squared Pearson correlation of responses and predictions: blind to shift and scale."""
     y, p, w = _arguments("squared_correlation", y_true, y_pred, None)
     dy, dp = y - _mean(y, w), p - _mean(p, w)
     return float(np.mean(_over(_mean(dy * dp, w) ** 2, _mean(dy**2, w) * _mean(dp**2, w), "squared_correlation")))
 
 
-def mape(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+@with_parameters(RESPONSES)
+def mape(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     r"""Mean absolute error relative to the response, :math:`|y_i - \hat y_i| / |y_i|`; 0.1 is ten percent.
 
     A response of zero is replaced by the machine epsilon, which makes the value huge rather than undefined.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
     """
     y, p, w = _arguments("mape", y_true, y_pred, sample_weight)
     return float(np.mean(_mean(np.abs(y - p) / np.maximum(np.abs(y), np.finfo(np.float64).eps), w)))
 
 
-def pinball(y_true: Any, y_pred: Any, alpha: float = 0.5, sample_weight: Any = None) -> float:
+@with_parameters(RESPONSES)
+def pinball(y_true: ArrayLike, y_pred: ArrayLike, alpha: float = 0.5, sample_weight: ArrayLike | None = None) -> float:
     r"""Pinball loss :math:`\alpha(y - \hat y)_+ + (1 - \alpha)(\hat y - y)_+`: least for the ``alpha`` quantile.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, n_outputs)
-        True responses.
-    y_pred : array-like of shape (n,) or (n, n_outputs)
-        Predicted responses.
     alpha : float in (0, 1)
         The quantile that is predicted.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; 1 each by default.
     """
     if not isinstance(alpha, int | float | np.number) or not 0 <= alpha <= 1:
         raise ValueError(f"pinball: alpha must lie in [0, 1]; got {alpha!r}.")

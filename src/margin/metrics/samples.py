@@ -14,10 +14,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from margin.core.arguments import finite as finite_array
+from margin.core.docstrings import with_parameters
 from margin.foundations.neighbors import nearest
+from margin.metrics.parameter_texts import SAMPLES
 
 __all__ = [
     "Manifold",
@@ -93,24 +96,19 @@ def frechet_distance_of_normals(mean_a: Any, covariance_a: Any, mean_b: Any, cov
     return max(float((m - n) @ (m - n) + np.trace(A) + np.trace(B) - 2 * inner), 0.0)
 
 
-def frechet_distance(real: Any, generated: Any) -> float:
+@with_parameters(SAMPLES)
+def frechet_distance(real: ArrayLike, generated: ArrayLike) -> float:
     """Squared Frechet distance of the normals with the means and covariances of two sets of feature rows.
 
     Its bias falls like 1/n: two samples of one distribution are never at distance 0, and sets of different sizes cannot
     be compared. :func:`debiased_frechet_distance` extrapolates to infinitely many rows.
-
-    Parameters
-    ----------
-    real : array-like of shape (n, n_features)
-        Rows of the data.
-    generated : array-like of shape (m, n_features)
-        Rows drawn from the model.
     """
     a, b = _pair("frechet_distance", real, generated, least=2)
     return frechet_distance_of_normals(a.mean(axis=0), np.cov(a.T), b.mean(axis=0), np.cov(b.T))
 
 
-def debiased_frechet_distance(real: Any, generated: Any, n_splits: int = 8, random_state: int = 0) -> float:
+@with_parameters(SAMPLES)
+def debiased_frechet_distance(real: ArrayLike, generated: ArrayLike, n_splits: int = 8, random_state: int = 0) -> float:
     """The Frechet distance extrapolated to infinitely many rows; it may come out slightly negative.
 
     The bias is proportional to 1/n, so halves have twice that of the whole: twice the distance of the whole minus the
@@ -118,10 +116,6 @@ def debiased_frechet_distance(real: Any, generated: Any, n_splits: int = 8, rand
 
     Parameters
     ----------
-    real : array-like of shape (n, n_features)
-        Rows of the data.
-    generated : array-like of shape (m, n_features)
-        Rows drawn from the model.
     n_splits : int
         Number of random splits into halves.
     random_state : int
@@ -136,17 +130,14 @@ def debiased_frechet_distance(real: Any, generated: Any, n_splits: int = 8, rand
     return 2 * frechet_distance(a, b) - float(np.mean(halves))
 
 
-def mmd_squared(real: Any, generated: Any, gamma: float | None = None) -> float:
+@with_parameters(SAMPLES)
+def mmd_squared(real: ArrayLike, generated: ArrayLike, gamma: float | None = None) -> float:
     r"""Unbiased squared maximum mean discrepancy with kernel :math:`\exp(-\gamma \lVert x - y \rVert^2)`.
 
     Near 0, and possibly negative, for one distribution. ``gamma`` is 1 over the median squared distance by default.
 
     Parameters
     ----------
-    real : array-like of shape (n, n_features)
-        Rows of the data.
-    generated : array-like of shape (m, n_features)
-        Rows drawn from the model.
     gamma : float, optional
         Inverse squared width of the kernel.
     """
@@ -160,15 +151,12 @@ def mmd_squared(real: Any, generated: Any, gamma: float | None = None) -> float:
     return float((k_a.sum() - m) / (m * (m - 1)) + (k_b.sum() - n) / (n * (n - 1)) - 2 * k_ab.mean())
 
 
-def manifold_scores(real: Any, generated: Any, k: int = 5) -> Manifold:
+@with_parameters(SAMPLES)
+def manifold_scores(real: ArrayLike, generated: ArrayLike, k: int = 5) -> Manifold:
     """Precision, recall, density and coverage with balls that reach to the k-th neighbor in the same set.
 
     Parameters
     ----------
-    real : array-like of shape (n, n_features)
-        Rows of the data.
-    generated : array-like of shape (m, n_features)
-        Rows drawn from the model.
     k : int
         Which neighbor the balls reach to.
     """
@@ -184,18 +172,12 @@ def manifold_scores(real: Any, generated: Any, k: int = 5) -> Manifold:
     )
 
 
-def nearest_neighbor_test(real: Any, generated: Any) -> TwoSampleTest:
+@with_parameters(SAMPLES)
+def nearest_neighbor_test(real: ArrayLike, generated: ArrayLike) -> TwoSampleTest:
     """Two-sample test by leave-one-out nearest neighbors: whether a row's neighbor is from the same set.
 
     Accuracy 1/2 means that the sets cannot be told apart, 1 that they are separate, 0 that each row has a copy in the
     other set. Sets are cut to the same size, so that guessing is right half the time.
-
-    Parameters
-    ----------
-    real : array-like of shape (n, n_features)
-        Rows of the data.
-    generated : array-like of shape (m, n_features)
-        Rows drawn from the model.
     """
     from scipy.stats import binomtest
 
@@ -210,7 +192,8 @@ def nearest_neighbor_test(real: Any, generated: Any) -> TwoSampleTest:
     return TwoSampleTest(right / (2 * n), float(binomtest(right // 2, n, 0.5, alternative="greater").pvalue))
 
 
-def memorization(train: Any, held_out: Any, generated: Any, level: float = 0.01) -> Memorization:
+@with_parameters(SAMPLES)
+def memorization(train: Any, held_out: Any, generated: ArrayLike, level: float = 0.01) -> Memorization:
     """Whether generated rows are nearer to the training rows than held-out rows are, by the rank-sum test.
 
     Parameters
@@ -219,8 +202,6 @@ def memorization(train: Any, held_out: Any, generated: Any, level: float = 0.01)
         Rows the model was fitted to.
     held_out : array-like of shape (k, n_features)
         Rows it has not seen.
-    generated : array-like of shape (m, n_features)
-        Rows drawn from the model.
     level : float
         Level of the test: the p-value below which the model is called memorizing.
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.metrics.arguments import finite
 
 __all__ = ["box_iou", "dice", "hausdorff", "hausdorff_pairs", "iou"]
 
 
-def iou(a: Any, b: Any) -> float:
+def iou(a: ArrayLike, b: ArrayLike) -> float:
     r"""Intersection over union of two masks, :math:`|A\cap B|/|A\cup B|`; two empty masks are equal: 1.
 
     Parameters
@@ -31,7 +32,7 @@ def iou(a: Any, b: Any) -> float:
     return float(np.count_nonzero(a & b) / union) if union else 1.0
 
 
-def box_iou(a: Any, b: Any) -> float:
+def box_iou(a: ArrayLike, b: ArrayLike) -> float:
     r"""Intersection over union of two boxes ``(x_min, y_min, x_max, y_max)``; boxes without area have 0 with all.
 
     Parameters
@@ -56,7 +57,7 @@ def box_iou(a: Any, b: Any) -> float:
     return shared / union if union else 0.0
 
 
-def dice(a: Any, b: Any) -> float:
+def dice(a: ArrayLike, b: ArrayLike) -> float:
     r"""Dice coefficient of two masks, :math:`2|A\cap B|/(|A| + |B|) = 2\,\mathrm{IoU}/(1 + \mathrm{IoU})`.
 
     Parameters
@@ -76,7 +77,7 @@ def dice(a: Any, b: Any) -> float:
     return float(2 * np.count_nonzero(a & b) / total) if total else 1.0
 
 
-def hausdorff(X: Any, Y: Any) -> float:
+def hausdorff(X: ArrayLike, Y: ArrayLike) -> float:
     r"""The largest distance from a point of either set to the other set.
 
     .. math:: \max\{\max_x\min_y\|x - y\|,\ \max_y\min_x\|x - y\|\}
@@ -101,7 +102,7 @@ def hausdorff(X: Any, Y: Any) -> float:
     return between(X, Y)
 
 
-def hausdorff_pairs(X: Any, Y: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+def hausdorff_pairs(X: ArrayLike, Y: ArrayLike) -> tuple[tuple[int, int], tuple[int, int]]:
     r"""Where the two one-sided distances are attained: (i, j) with :math:`x_i` farthest from Y and :math:`y_j` next to
     it, then (i, j) with :math:`y_j` farthest from X and :math:`x_i` next to it.
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.metrics.arguments import ratio
 from margin.metrics.binary_scores import binary_scores
+from margin.metrics.parameter_texts import SCORES
 from margin.metrics.ranking import roc_curve
 
 __all__ = ["best_threshold", "cost_at_threshold", "recall_at_fpr", "threshold_sweep"]
 
 
-def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: Any = None) -> dict[str, np.ndarray]:
+@with_parameters(SCORES)
+def threshold_sweep(
+    y_true: ArrayLike, score: ArrayLike, thresholds: ArrayLike | None = None, pos_label: Any = None
+) -> dict[str, np.ndarray]:
     """Precision, recall, false positive rate and accuracy when a row is positive if its score *exceeds* a threshold.
 
     Recall and false positive rate never rise with the threshold; precision may fall. Where nothing is called positive
@@ -21,14 +27,8 @@ def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: 
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
     thresholds : array-like, optional
         Thresholds to look at.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
     """
     where = "threshold_sweep"
     positive, s, _ = binary_scores(where, y_true, score, pos_label, None)
@@ -46,24 +46,15 @@ def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: 
     }
 
 
+@with_parameters(SCORES)
 def best_threshold(
-    y_true: Any, score: Any, cost_false_positive: float = 1.0, cost_false_negative: float = 1.0, pos_label: Any = None
+    y_true: ArrayLike,
+    score: ArrayLike,
+    cost_false_positive: float = 1.0,
+    cost_false_negative: float = 1.0,
+    pos_label: Any = None,
 ) -> tuple[float, float]:
-    """The threshold with the least mean cost of errors, and that cost; rows that exceed it are called positive.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
-    cost_false_positive : float
-        Cost of a negative row that is called positive.
-    cost_false_negative : float
-        Cost of a positive row that is called negative.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
-    """
+    """The threshold with the least mean cost of errors, and that cost; rows that exceed it are called positive."""
     where = "best_threshold"
     for name, cost in (("cost_false_positive", cost_false_positive), ("cost_false_negative", cost_false_negative)):
         if not isinstance(cost, int | float | np.number) or not 0 <= cost < np.inf:
@@ -76,9 +67,10 @@ def best_threshold(
     return float(sweep["threshold"][best]), float(cost[best])
 
 
+@with_parameters(SCORES)
 def cost_at_threshold(
-    y_true: Any,
-    score: Any,
+    y_true: ArrayLike,
+    score: ArrayLike,
     threshold: float,
     cost_false_positive: float = 1.0,
     cost_false_negative: float = 1.0,
@@ -88,18 +80,8 @@ def cost_at_threshold(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
     threshold : float
         The threshold.
-    cost_false_positive : float
-        Cost of a negative row that is called positive.
-    cost_false_negative : float
-        Cost of a positive row that is called negative.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 
     Examples
     --------
@@ -111,19 +93,14 @@ def cost_at_threshold(
     return float(np.mean(cost_false_positive * (called & ~positive) + cost_false_negative * (~called & positive)))
 
 
-def recall_at_fpr(y_true: Any, score: Any, max_fpr: float, pos_label: Any = None) -> float:
+@with_parameters(SCORES)
+def recall_at_fpr(y_true: ArrayLike, score: ArrayLike, max_fpr: float, pos_label: Any = None) -> float:
     """The largest recall of a threshold whose false positive rate is at most ``max_fpr``.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True labels.
-    score : array-like of shape (n,)
-        Scores; higher for the positive class.
     max_fpr : float in [0, 1]
         The largest false positive rate that is allowed.
-    pos_label : label, optional
-        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
 
     Examples
     --------

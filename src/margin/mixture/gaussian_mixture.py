@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, OneOf, Real, TrueOrFalse
+from margin.core.kept_rows import keep_rows
 from margin.core.notices import warn_user
 from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
@@ -133,6 +134,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """EM with a pass over the stream per step; every run begins on a sample of the rows."""
         self._check_parameters()
+        stream = keep_rows(stream)
         learn_columns(self, stream)
         self._check_start(self.n_features_in_)
         yield from self._steps(StreamRestarts(self, stream, self._last(self.n_features_in_), state), state)

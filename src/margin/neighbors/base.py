@@ -116,7 +116,9 @@ class NeighborsEstimator(GivenDistances, Estimator, ABC):
             check_neighbors_known(self._name, neighbors.distances)
         return neighbors if return_distance else neighbors.indices
 
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> sp.csr_matrix:
         """The neighbors as a sparse matrix (m, n): ones, or with ``mode`` "distance" their distances."""
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"{self._name}: mode must be 'connectivity' or 'distance'; got {mode!r}.")

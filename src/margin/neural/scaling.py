@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +13,8 @@ from scipy.sparse import issparse
 from margin.core.number_range import in_safe_units
 
 __all__ = ["Scaling", "share_a_unit", "usual_deviation"]
+
+PIECE_ROWS = 65_536  # of which a copy is made at a time
 
 
 class Scaling(NamedTuple):
@@ -24,11 +29,13 @@ class Scaling(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, weight: np.ndarray | None = None) -> Scaling:
-        """Weighted mean and deviation of every column; a constant one gets scale 1, or that of its rounding."""
-        n = X.shape[0]
-        fraction = np.full(n, 1 / n) if weight is None else weight / np.sum(weight, dtype=np.float64)
-        center, deviation = in_safe_units(lambda rows: _mean_and_deviation(rows, fraction), X)
+    def of(cls, X: Any, weight: np.ndarray | None = None, rows: np.ndarray | None = None) -> Scaling:
+        """Weighted mean and deviation of every column, over the numbered ``rows`` (None: all); a constant column gets
+        scale 1, or that of its rounding."""
+        n = X.shape[0] if rows is None else len(rows)
+        weight = np.ones(n) if weight is None else weight if rows is None else weight[rows]
+        fraction = weight / np.sum(weight, dtype=np.float64)
+        center, deviation = in_safe_units(lambda X: _mean_and_deviation(X, fraction, rows), X)
         # Rounding leaves a constant column with a deviation of a few units in the last place of its mean.
         rounding = 10 * np.finfo(X.dtype).eps * np.abs(center)
         return cls(center, np.where(deviation <= rounding, np.maximum(1.0, rounding), deviation))
@@ -71,9 +78,20 @@ def share_a_unit(X: np.ndarray) -> bool:
     return bool(np.mean((low == low.min()) & (high == high.max())) >= 0.5 and high.max() > low.min())
 
 
-def _mean_and_deviation(X: Any, fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    center = fraction @ X
-    return center, np.sqrt(_sparse_variance(X, fraction, center) if issparse(X) else fraction @ (X - center) ** 2)
+def _mean_and_deviation(X: Any, fraction: np.ndarray, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    if issparse(X):
+        X = X if rows is None else X[rows]
+        center = fraction @ X
+        return center, np.sqrt(_sparse_variance(X, fraction, center))
+    # Piece by piece: X may lie in a file that is larger than memory.
+    cuts = [slice(start, start + PIECE_ROWS) for start in range(0, len(fraction), PIECE_ROWS)]
+    pieces = [(fraction[cut], cut if rows is None else rows[cut]) for cut in cuts]
+    center = _summed(part @ X[piece] for part, piece in pieces)
+    return center, np.sqrt(_summed(part @ (X[piece] - center) ** 2 for part, piece in pieces))
+
+
+def _summed(terms: Iterable[np.ndarray]) -> np.ndarray:
+    return reduce(operator.add, terms)
 
 
 def _sparse_variance(X: Any, fraction: np.ndarray, center: np.ndarray) -> np.ndarray:

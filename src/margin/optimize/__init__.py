@@ -8,7 +8,7 @@ solver, a genetic algorithm and hyperparameter search follow.
 
 from typing import TYPE_CHECKING
 
-from margin.core.lazy_names import lazy_names
+from margin.core.lazy_names import lazy_names, names_of
 
 if TYPE_CHECKING:
     from margin.optimize.bisection import bisect
@@ -59,22 +59,7 @@ if TYPE_CHECKING:
         WarmUp,
     )
     from margin.optimize.rate_search import rate_range_test
-    from margin.optimize.rules import (
-        AdaDelta,
-        AdaGrad,
-        Adam,
-        AdaMax,
-        AdamW,
-        AMSGrad,
-        Descent,
-        Lion,
-        Momentum,
-        Muon,
-        NAdam,
-        Nesterov,
-        RMSProp,
-        Rule,
-    )
+    from margin.optimize.rules import *  # noqa: F403
     from margin.optimize.search import grid_search, random_search
     from margin.optimize.second_order import damped_newton, newton, newton_root
     from margin.optimize.steps import Diverged, MinimizerStep, OptimizationError, Result, follow
@@ -83,37 +68,24 @@ else:
     __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
+    *names_of("margin.optimize.rules"),
     "METHODS",
-    "AMSGrad",
-    "AdaDelta",
-    "AdaGrad",
-    "AdaMax",
-    "Adam",
-    "AdamW",
     "Constant",
     "Cosine",
     "CosineRestarts",
     "Cyclical",
-    "Descent",
     "Diverged",
     "ExponentialDecay",
     "FiniteSum",
     "InversePower",
     "InverseTime",
     "LinearDecay",
-    "Lion",
     "MinimizerStep",
-    "Momentum",
-    "Muon",
-    "NAdam",
-    "Nesterov",
     "OneCycle",
     "OptimizationError",
     "Plateau",
-    "RMSProp",
     "RateSchedule",
     "Result",
-    "Rule",
     "StepDecay",
     "WarmUp",
     "accumulate",

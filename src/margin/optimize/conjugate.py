@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.steps import Array, OptimizationError, StepOutcome, Steps, length
 
 __all__ = ["conjugate_gradient", "nonlinear_cg", "steepest_descent"]
@@ -16,6 +18,7 @@ __all__ = ["conjugate_gradient", "nonlinear_cg", "steepest_descent"]
 Operator = Array | Callable[[Array], Array]
 
 
+@with_parameters(MINIMIZING)
 def steepest_descent(A: Operator, b: Any, x0: Any = None, *, max_iter: int = 10_000, tol: float = 1e-8) -> Steps:
     r"""Steepest descent with the exact step :math:`\alpha = r^\top r / r^\top A r`, r = b - A x.
 
@@ -29,8 +32,6 @@ def steepest_descent(A: Operator, b: Any, x0: Any = None, *, max_iter: int = 10_
         Right-hand side.
     x0 : array-like of shape (d,), optional
         The starting point; zero by default.
-    max_iter : int
-        Most iterations.
     tol : float
         The residual norm at which it ends.
     """
@@ -105,24 +106,11 @@ def _product(name: str, A: Operator, d: int) -> Callable[[Array], Array]:
     return lambda v: matrix @ v
 
 
+@with_parameters(MINIMIZING)
 def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
     r"""Polak and Ribière's conjugate gradients with a strong Wolfe search.
 
     .. math:: d \leftarrow -g_+ + \max\Big(0, \frac{g_+^\top (g_+ - g)}{g^\top g}\Big) d
-
-    Parameters
-    ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
     """
     objective = Objective("nonlinear_cg", f, grad, x0, max_iter=max_iter)
     x = objective.x

@@ -9,30 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.line_searches import bracket, golden_section
 from margin.optimize.objective import Function, Gradient, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.proximal import soft_threshold
 from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["coordinate_descent", "lasso_coordinate_descent"]
 
 
+@with_parameters(MINIMIZING)
 def coordinate_descent(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
     """Cyclic exact minimization along each axis (bracket, then golden section); one record per sweep.
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
     max_iter : int
         Most sweeps over all axes.
-    tol : float
-        The gradient norm at which it ends.
     """
     objective = Objective("coordinate_descent", f, grad, x0, max_iter=max_iter)
     x = objective.x.copy()

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
+from margin.optimize.parameter_texts import DIFFERENTIATED
 from margin.optimize.steps import Array
 
 __all__ = [
@@ -24,17 +26,11 @@ FIRST_DIFFERENCE = np.finfo(float).eps ** (1 / 3)
 SECOND_DIFFERENCE = np.finfo(float).eps ** (1 / 4)
 
 
+@with_parameters(DIFFERENTIATED)
 def numerical_gradient(f: Callable[[Array], Any], x: Any) -> Array:
     r"""Central differences.
 
     .. math:: \partial_i f(x) \approx \frac{f(x + h_i e_i) - f(x - h_i e_i)}{2 h_i}, \quad error\ O(h^2).
-
-    Parameters
-    ----------
-    f : callable
-        A function of an array (d,) that returns a number.
-    x : array-like of shape (d,)
-        The point.
 
     Examples
     --------
@@ -52,6 +48,7 @@ def numerical_gradient(f: Callable[[Array], Any], x: Any) -> Array:
     return gradient
 
 
+@with_parameters(DIFFERENTIATED)
 def numerical_hessian(f: Callable[[Array], Any], x: Any, *, grad: Callable[[Array], Any] | None = None) -> Array:
     r"""(d, d) second derivatives at ``x`` (d,): differences of ``grad`` if given, else of values; symmetrized.
 
@@ -59,10 +56,6 @@ def numerical_hessian(f: Callable[[Array], Any], x: Any, *, grad: Callable[[Arra
 
     Parameters
     ----------
-    f : callable
-        A function of an array (d,) that returns a number.
-    x : array-like of shape (d,)
-        The point.
     grad : callable, optional
         The gradient of ``f``.
     """
@@ -109,6 +102,7 @@ def autograd(f: Callable[[Any], Any]) -> Callable[[Array], tuple[float, Array]]:
     return value_and_gradient
 
 
+@with_parameters(DIFFERENTIATED)
 def torch_hessian(f: Callable[[Any], Any], x: Any) -> Array:
     """The Hessian of ``f``, written with torch operations, by automatic differentiation: (d, d).
 
@@ -116,8 +110,6 @@ def torch_hessian(f: Callable[[Any], Any], x: Any) -> Array:
     ----------
     f : callable
         A function written with torch operations on a float64 tensor.
-    x : array-like of shape (d,)
-        The point.
     """
     import torch
 
@@ -125,6 +117,7 @@ def torch_hessian(f: Callable[[Any], Any], x: Any) -> Array:
     return np.asarray(torch.autograd.functional.hessian(f, tensor).reshape(tensor.numel(), tensor.numel()))
 
 
+@with_parameters(DIFFERENTIATED)
 def gradient_error(f: Callable[[Array], Any], grad: Callable[[Array], Any], x: Any) -> float:
     r"""Check a gradient: its largest distance from central differences, relative to :math:`1 + \max_i|\partial_i f|`.
 
@@ -132,12 +125,8 @@ def gradient_error(f: Callable[[Array], Any], grad: Callable[[Array], Any], x: A
 
     Parameters
     ----------
-    f : callable
-        A function of an array (d,) that returns a number.
     grad : callable
         The gradient to check.
-    x : array-like of shape (d,)
-        The point.
 
     Examples
     --------

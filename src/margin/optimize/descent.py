@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from margin.core.docstrings import with_sections
+from margin.core.docstrings import with_parameters, with_sections
 from margin.core.parameters import parameters_of
 from margin.optimize.clipping import clip_norm
 from margin.optimize.objective import Function, Gradient, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.rate_schedules import RateSchedule, schedule_over
 from margin.optimize.rules import RULES, Rule
 from margin.optimize.schedules import Schedule, watch_loss
@@ -33,6 +34,7 @@ Rate = float | Schedule | RateSchedule
 PATIENCE = 10  # values without a gain before a plateau lowers the rate, if it does not say
 
 
+@with_parameters(MINIMIZING)
 def descend(
     f: Function,
     grad: Gradient,
@@ -51,22 +53,11 @@ def descend(
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
     rule : Rule
         How a gradient becomes a step, e.g. ``Adam()`` from :mod:`margin.optimize.rules`.
     learning_rate : float, callable, RateSchedule or None
         Learning rate, a function of the step from :mod:`margin.optimize.schedules`, or an object like ``Cosine()``;
         None for the usual rate of the rule.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
     max_norm : float, optional
         Longer gradients are shortened to this norm first.
     name : str

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.objective import Function, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["genetic"]
 
 
+@with_parameters(MINIMIZING)
 def genetic(
     f: Function,
     bounds: Any,
@@ -28,8 +31,6 @@ def genetic(
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
     bounds : array-like of shape (d, 2)
         Lower and upper bound of every variable.
     rng : numpy.random.Generator

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.objective import Function, Gradient, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.steps import Array
 
 __all__ = [
@@ -196,6 +198,7 @@ class LineSearch:
     flat_enough: bool
 
 
+@with_parameters(MINIMIZING)
 def line_search(
     f: Function, grad: Gradient, x: Any, direction: Any, *, method: str = "wolfe", first: float = 1.0
 ) -> LineSearch:
@@ -206,11 +209,6 @@ def line_search(
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
     x : array-like
         Where to start.
     direction : array-like

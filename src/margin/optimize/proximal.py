@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.objective import Function, Gradient, Objective
+from margin.optimize.parameter_texts import PROXIMAL
 from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["fista", "project_box", "proximal_gradient", "soft_threshold"]
@@ -41,6 +43,7 @@ def project_box(v: Array, low: float, high: float) -> Array:
     return np.clip(v, low, high)
 
 
+@with_parameters(PROXIMAL)
 def proximal_gradient(
     f: Function,
     grad: Gradient,
@@ -55,29 +58,11 @@ def proximal_gradient(
     r""":math:`x \leftarrow \operatorname{prox}_{tg}(x - t\nabla f(x))`, t halved until the quadratic bound holds.
 
     Values are of f + g; the recorded gradient norm is that of the gradient map (x - x_new)/t.
-
-    Parameters
-    ----------
-    f : callable
-        The smooth part of the objective.
-    grad : callable, True, "torch" or None
-        Gradient of the smooth part, as in :func:`~margin.optimize.minimize`.
-    x0 : array-like
-        The starting point.
-    g : callable
-        The rough part of the objective.
-    prox : callable
-        Its proximal map, ``prox(v, t)``.
-    step : float
-        The first step size t.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The norm of the gradient map at which it ends.
     """
     return _composite("proximal_gradient", f, grad, x0, g, prox, step, False, max_iter, tol)
 
 
+@with_parameters(PROXIMAL)
 def fista(
     f: Function,
     grad: Gradient,
@@ -93,25 +78,6 @@ def fista(
 
     .. math:: y_{k+1} = x_{k+1} + \frac{t_k - 1}{t_{k+1}} (x_{k+1} - x_k),
               \quad t_{k+1} = \tfrac12(1 + \sqrt{1 + 4t_k^2})
-
-    Parameters
-    ----------
-    f : callable
-        The smooth part of the objective.
-    grad : callable, True, "torch" or None
-        Gradient of the smooth part, as in :func:`~margin.optimize.minimize`.
-    x0 : array-like
-        The starting point.
-    g : callable
-        The rough part of the objective.
-    prox : callable
-        Its proximal map, ``prox(v, t)``.
-    step : float
-        The first step size t.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The norm of the gradient map at which it ends.
     """
     return _composite("fista", f, grad, x0, g, prox, step, True, max_iter, tol)
 

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["Pair", "bfgs", "bfgs_hessian_update", "bfgs_inverse_update", "lbfgs", "stored_numbers", "two_loop"]
@@ -67,23 +69,9 @@ def stored_numbers(method: str, d: int, memory: int = 15) -> int:
     return d * d if method == "bfgs" else 2 * memory * d
 
 
+@with_parameters(MINIMIZING)
 def bfgs(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
-    """BFGS with a strong Wolfe search; keeps a d x d inverse Hessian.
-
-    Parameters
-    ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
-    """
+    """BFGS with a strong Wolfe search; keeps a d x d inverse Hessian."""
     objective = Objective("bfgs", f, grad, x0, max_iter=max_iter)
     inverse: list[Array] = []  # empty until the first pair sets its scale
 
@@ -97,24 +85,14 @@ def bfgs(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: flo
     return (yield from _quasi_newton(objective, direction, learn, inverse.clear, max_iter, tol))
 
 
+@with_parameters(MINIMIZING)
 def lbfgs(f: Function, grad: Gradient, x0: Any, *, memory: int = 15, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
     """Limited-memory BFGS: the last ``memory`` pairs stand for the Hessian, 2 m d numbers in place of d^2.
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
     memory : int
         Pairs of steps and gradient changes that are kept, m.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
 
     Examples
     --------

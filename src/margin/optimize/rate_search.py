@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.descent import descend
 from margin.optimize.objective import Function, Gradient
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.rules import Descent, Rule
 from margin.optimize.steps import Array, follow
 
@@ -40,6 +42,7 @@ class RateSweep:
         return float(np.min(self.rates[failing], initial=np.inf))
 
 
+@with_parameters(MINIMIZING)
 def rate_range_test(
     f: Function, grad: Gradient, x0: Any, rates: Any, *, rule: Rule | None = None, steps: int = 50
 ) -> RateSweep:
@@ -47,13 +50,6 @@ def rate_range_test(
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
     rates : array-like of shape (k,)
         Learning rates to try.
     rule : Rule, optional

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.core.records import Record
 from margin.optimize.line_searches import backtracking
 from margin.optimize.objective import Function, Gradient, Hessian, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.steps import Array, OptimizationError, StepOutcome, Steps, length
 
 __all__ = ["damped_newton", "escape_direction", "newton", "newton_root", "newton_step"]
@@ -20,6 +22,7 @@ SINGULAR = 1e-12
 NEGATIVE = 1e-8
 
 
+@with_parameters(MINIMIZING)
 def newton_root(
     f: Callable[[float], float], df: Callable[[float], float], x0: float, *, tol: float = 1e-12, max_iter: int = 50
 ) -> Generator[Record, None, float]:
@@ -35,8 +38,6 @@ def newton_root(
         The starting point.
     tol : float
         The absolute value of ``f`` at which it ends.
-    max_iter : int
-        Most iterations.
 
     Examples
     --------
@@ -71,28 +72,13 @@ def newton_step(gradient: Array, hessian: Array) -> Array:
     return np.asarray(-np.linalg.solve(hessian, gradient), dtype=float)
 
 
+@with_parameters(MINIMIZING)
 def newton(
     f: Function, grad: Gradient, x0: Any, *, hess: Hessian = None, max_iter: int = 100, tol: float = 1e-8
 ) -> Steps:
     """Newton's method as the formula stands: quadratic near any stationary point, be it a maximum or a saddle.
 
     The outcome's message says which kind was reached. To find minima use ``damped_newton`` or ``trust_region``.
-
-    Parameters
-    ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
-    hess : callable, optional
-        Its Hessian; differences of the gradient by default.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
     """
     objective = Objective("newton", f, grad, x0, hess=hess, max_iter=max_iter)
     x = objective.x
@@ -125,6 +111,7 @@ def escape_direction(hessian: Array) -> Array | None:
     return vectors[:, 0]
 
 
+@with_parameters(MINIMIZING)
 def damped_newton(
     f: Function, grad: Gradient, x0: Any, *, hess: Hessian = None, max_iter: int = 200, tol: float = 1e-8
 ) -> Steps:
@@ -132,22 +119,6 @@ def damped_newton(
 
     Directions of negative curvature are followed downhill instead of up; where the gradient vanishes on a
     saddle, the direction of most negative curvature is taken. Eigenvalues near zero are floored.
-
-    Parameters
-    ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
-    hess : callable, optional
-        Its Hessian; differences of the gradient by default.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
     """
     objective = Objective("damped_newton", f, grad, x0, hess=hess, max_iter=max_iter)
     x = objective.x

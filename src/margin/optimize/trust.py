@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.docstrings import with_parameters
 from margin.optimize.objective import Function, Gradient, Hessian, HessianProduct, Objective
+from margin.optimize.parameter_texts import MINIMIZING
 from margin.optimize.second_order import NEGATIVE, escape_direction
 from margin.optimize.steps import Array, StepOutcome, Steps, length
 
@@ -102,6 +104,7 @@ def steihaug(
     return p, decrease
 
 
+@with_parameters(MINIMIZING)
 def trust_region(
     f: Function,
     grad: Gradient,
@@ -116,21 +119,8 @@ def trust_region(
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
-    hess : callable, optional
-        Its Hessian; differences of the gradient by default.
     radius : float
         The first radius.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
     """
     objective = Objective("trust_region", f, grad, x0, hess=hess, max_iter=max_iter)
     known: dict[str, Array] = {}  # the Hessian of the current iterate: a rejected step does not change it
@@ -148,6 +138,7 @@ def trust_region(
     return (yield from _trust(objective, propose, escape, lambda *_: radius, max_iter, tol))
 
 
+@with_parameters(MINIMIZING)
 def newton_cg(
     f: Function,
     grad: Gradient,
@@ -168,23 +159,12 @@ def newton_cg(
 
     Parameters
     ----------
-    f : callable
-        The function to minimize, of an array of the shape of ``x0``.
-    grad : callable, True, "torch" or None
-        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
-        operations, None for central differences.
-    x0 : array-like
-        The starting point.
     hessp : callable, optional
         ``hessp(x, v)``, the product of the Hessian at ``x`` with ``v``.
     hess : callable, optional
         The Hessian, where there is no ``hessp``.
     radius : float, optional
         The first radius.
-    max_iter : int
-        Most iterations.
-    tol : float
-        The gradient norm at which it ends.
     escape_saddles : bool
         Whether to look for negative curvature before it ends.
     """

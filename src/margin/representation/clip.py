@@ -7,9 +7,10 @@ scale (at most 100). Afterwards any list of class names, put into a prompt and e
 
 from __future__ import annotations
 
-import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -21,19 +22,28 @@ from torch.nn import functional
 
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.invariants import ListOf, StringOf
+from margin.core.invariants import ListOf, StringOf, sometimes
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.fine_tuning import PretrainedNetwork, image_start
 from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.estimators.parameters import FALLING_RATE
+from margin.neural.nets.clip import LARGEST_SCALE, CLIPNetwork
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.layer_list import layer_list_network, parse_layer
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.optimize.rate_schedules import RateSchedule
+from margin.representation.clip_folder import (
+    is_of_folder,
+    read_clip,
+    tower_network,
+    tower_tokens,
+    write_clip,
+)
 from margin.representation.contrastive import clip_loss
 from margin.representation.stored import TWO_ENCODERS, both_encoders_are_stored
 from margin.representation.word_codes import FIRST_WORD, PADDING, vocabulary_of, word_codes, words_of
@@ -41,7 +51,6 @@ from margin.representation.word_codes import FIRST_WORD, PADDING, vocabulary_of,
 __all__ = ["CLIP", "CLIPNetwork", "TextEncoder", "clip_network", "zero_shot_probabilities"]
 
 MOST_NAMED = 5  # words that a warning names
-FIRST_SCALE, LARGEST_SCALE = 1 / 0.07, 100.0  # the paper's
 
 
 def zero_shot_probabilities(images: np.ndarray, texts: np.ndarray, scale: float = LARGEST_SCALE) -> np.ndarray:
@@ -80,21 +89,10 @@ class TextEncoder(nn.Module):
         return self.last(self.pooled(tokens))
 
 
-class CLIPNetwork(nn.Module):
-    """Both encoders and the scale of their similarities."""
-
-    def __init__(self, images: nn.Module, texts: nn.Module):
-        super().__init__()
-        self.images, self.texts = images, texts
-        self.log_scale = nn.Parameter(torch.tensor(math.log(FIRST_SCALE)))
-
-    @property
-    def scale(self) -> Tensor:
-        return self.log_scale.exp().clip(max=LARGEST_SCALE)
-
-
 def clip_network(described: Mapping[str, Any]) -> CLIPNetwork:
     """The network that the attribute ``network_`` of a :class:`CLIP` describes."""
+    if is_of_folder(described):
+        return tower_network(described)
     c, h, w = described["shape"]
     n = described["n_components"]
     images = layer_list_network(described["encoder"], (c, h, w), n)
@@ -104,6 +102,8 @@ def clip_network(described: Mapping[str, Any]) -> CLIPNetwork:
 
 class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, NeuralEstimator):
     """Images and captions in one space; classes of images by their names, without training on them.
+
+    :meth:`from_transformers` begins with a pretrained pair of transformers.
 
     >>> images = np.stack([np.full((8, 8), k % 2.0) for k in range(40)])
     >>> captions = ["a bright image" if k % 2 else "a dark image" for k in range(40)]
@@ -134,10 +134,39 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
     max_iter: int = default(30, "Most epochs.")
 
     vocabulary_: list[str] = attribute(
-        ListOf(StringOf()), "Words of the captions, in the order of their codes from 2 on."
+        ListOf(StringOf()), "Words of the captions, in the order of their codes from 2 on; none with reading_."
     )
+    reading_: str = attribute(sometimes(StringOf()), "The tokenizer.json of the folder that from_transformers read.")
     network_: dict[str, Any] = attribute(TWO_ENCODERS)
     _stored_rules = (both_encoders_are_stored,)
+
+    @classmethod
+    def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> Self:
+        """The CLIP of a folder that transformers wrote, fitted: it encodes images and texts at once.
+
+        The folder has ``config.json``, ``model.safetensors``, ``tokenizer.json`` and, for the scaling of the pixels,
+        ``preprocessor_config.json``; nothing in it is executed. Images are bytes, of the size that the folder
+        says. ``params`` are parameters of training, for a fit that goes on with ``warm_start``.
+        """
+        network, weights, reading = read_clip(folder)
+        for name in params.keys() & {"encoder", "n_components", "text_width"}:
+            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        model = cls(**{"learning_rate_init": 1e-5, "n_components": network["n_components"], **params})
+        model._check_parameters()
+        model.network_, model.weights_, model.reading_, model.vocabulary_ = network, weights, reading, []
+        model.n_features_in_ = int(np.prod(network["shape"]))
+        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        return model
+
+    def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a folder from which transformers builds this model, which must have begun in such a one."""
+        check_is_fitted(self)
+        if not is_of_folder(self.network_):
+            raise ValueError(
+                f"{type(self).__name__}: only a network of from_transformers is one that transformers has."
+            )
+        module: Any = self._ready_module()
+        return write_clip(folder, module, self.network_, self.reading_)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from images ``X`` and their captions ``y``."""
@@ -146,14 +175,16 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from pairs, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        images = check_images(self, X, self.image_shape, self.channels)
+        going_on = self._goes_on()
+        images = self._images(X) if going_on else check_images(self, X, self.image_shape, self.channels)
         captions = _texts("y", y)
         check_consistent_length(images, captions)
         seed = self._seed(state)
         train, valid = self._split(len(images), seed)
-        if not self._goes_on():
+        if not going_on:
+            self.__dict__.pop("reading_", None)
             self.vocabulary_ = vocabulary_of(captions)
-            center, scale = channel_scaling(images[train], np.ones(len(train)))
+            center, scale = channel_scaling(images, np.ones(len(images)), train)
             self.network_ = {
                 "encoder": [str(text) for text in self.encoder],
                 "shape": [int(n) for n in images.shape[1:]],
@@ -166,6 +197,12 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
             }
         rows = ImageRows.of(images, self._tokens(captions))
         yield from self._train(_pair_loss, rows, train, valid, seed=seed, state=state)
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """The image encoder as where a fit begins: ``CNNClassifier.from_encoder(model)``."""
+        check_is_fitted(self)
+        layers = {"architecture": [*self.network_["encoder"], f"dense {self.network_['n_components']}"]}
+        return image_start("CLIP", layers, self.network_, self.weights_, "images.body.")
 
     def transform(self, X: Any) -> np.ndarray:
         """Unit vectors (n, n_components) of images, as :meth:`encode_images`."""
@@ -224,10 +261,14 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         return tags
 
     def _tokens(self, texts: Sequence[str]) -> np.ndarray:
+        if is_of_folder(self.network_):
+            return tower_tokens(texts, self.reading_, self.network_["texts"]["context"])
         return word_codes(texts, self.vocabulary_)
 
     def _known_words(self, texts: Sequence[str]) -> list[str]:
         """The texts without words that no caption had."""
+        if is_of_folder(self.network_):
+            return list(texts)
         known, split = set(self.vocabulary_), [words_of(text) for text in texts]
         unknown = dict.fromkeys(word for words in split for word in words if word not in known)
         if unknown:

@@ -24,6 +24,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.fine_tuning import PretrainedNetwork, image_start
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
@@ -82,7 +83,9 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     n_components: int = parameter(64, Integer(low=1), "Numbers of a representation.")
     n_projected: int = parameter(16, Integer(low=1), "Numbers behind the projection head.")
     temperature: float = parameter(
-        0.5, Number(above=0, search=(0.05, 1.0), log=True), "By which similarities are divided."
+        0.1,
+        Number(above=0, search=(0.05, 1.0), log=True),
+        "By which similarities are divided; the lower, the more the nearest negatives count.",
     )
     augment: Sequence[str] = parameter(
         ("shift 1", "crop 2", "noise 0.1"),
@@ -110,7 +113,7 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         seed = self._seed(state)
         train, valid = self._split(len(images), seed)
         if not self._goes_on():
-            center, scale = channel_scaling(images[train], np.ones(len(train)))
+            center, scale = channel_scaling(images, np.ones(len(images)), train)
             self.network_ = {
                 "encoder": [str(text) for text in self.encoder],
                 "shape": [int(n) for n in images.shape[1:]],
@@ -128,6 +131,12 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     def project(self, X: Any) -> np.ndarray:
         """What the projection head makes of the representation: what the loss compares."""
         return self._encoded(X, project=True)
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """The encoder as where a fit begins: ``CNNClassifier.from_encoder(model)``."""
+        check_is_fitted(self)
+        layers = {"architecture": [*self.network_["encoder"], f"dense {self.network_['n_components']}"]}
+        return image_start("SimCLR", layers, self.network_, self.weights_, "body.encoder.")
 
     def export(self) -> nn.Module:
         """The trained encoder alone, a torch module from images (N, C, H, W) to representations."""

@@ -2,12 +2,11 @@ r"""Two views of every image: the same family of random changes, drawn twice.
 
 | name | what it does to each image |
 |---|---|
-| ``noise 0.1`` | adds normal numbers of this deviation |
 | ``contrast 0.5`` | multiplies by a number from 1 - 0.5 to 1 + 0.5: brightness and color of standardized images |
 | ``blur 1`` | a Gaussian of a deviation up to 1 pixel, half of the time |
 
 and those of :mod:`margin.neural.augmentation` that change one image at a time: ``flip``, ``shift``, ``crop``,
-``cutout``.
+``rotate``, ``cutout``, ``noise``.
 """
 
 from __future__ import annotations
@@ -18,13 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from margin.neural.augmentation import crop, cutout, flip, shift_images
+from margin.neural.augmentation import add_noise, crop, cutout, flip, rotate, shift_images
 
 __all__ = ["VIEW_CHANGES", "parse_view_change", "two_views", "view"]
-
-
-def add_noise(x: Tensor, deviation: float, generator: torch.Generator) -> Tensor:
-    return x + deviation * torch.randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
 
 
 def contrast(x: Tensor, strength: float, generator: torch.Generator) -> Tensor:
@@ -52,6 +47,7 @@ VIEW_CHANGES: dict[str, tuple[Callable[..., Tensor], float | None]] = {  # the c
     "flip": (flip, None),
     "shift": (shift_images, 2),
     "crop": (crop, 2),
+    "rotate": (rotate, 15.0),
     "cutout": (cutout, 2),
     "noise": (add_noise, 0.1),
     "contrast": (contrast, 0.5),

@@ -35,7 +35,7 @@ def lengthen(folder: str | Path, model: Any, identity: Mapping[str, Any], params
             f"{folder} holds this fit with {LENGTH}={before}, and it cannot go on to {now}: {reason}, so a longer fit"
             " takes another course from its first step on; choose another folder."
         )
-    with run.locked():
+    with run.lock():
         run.update(identity=dict(identity), params=dict(params), status="interrupted")
     return Path(folder)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from margin import catalog
 from margin.core.streaming import Stream
@@ -17,9 +17,11 @@ from margin.runs.shared_runs import open_run, processes_of
 
 __all__ = ["fit"]
 
+Model = TypeVar("Model")  # an estimator or a pipeline: a copy of it comes back fitted
+
 
 def fit(
-    model: Any,
+    model: Model,
     X: Any,
     y: Any = None,
     *,
@@ -28,7 +30,7 @@ def fit(
     stop: threading.Event | None = None,
     progress: bool = False,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-) -> Any:
+) -> Model:
     """Fit a copy of ``model`` in the folder ``run`` and return it; ``model`` itself stays as it is.
 
     The folder keeps the records of the fit (``metrics.jsonl``), checkpoints and the finished model. The same call again

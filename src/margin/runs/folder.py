@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from margin.core.file_locks import take_lock
+from margin.core.notices import warn_user
 from margin.runs.journal import Journal, RunError
 from margin.runs.training import train
 from margin.store.container import temporary_files, write_atomically
@@ -56,7 +58,7 @@ class Run:
         run = cls(folder)
         if not run._manifest_path.exists():
             run.folder.mkdir(parents=True, exist_ok=True)
-            with run.locked():  # two processes that begin one run: one of them creates it
+            with run.lock():  # two processes that begin one run: one of them creates it
                 if not run._manifest_path.exists():
                     run._refuse_files_of_others()
                     run.update(format_version=1, identity=dict(identity), status="new", **facts)
@@ -125,7 +127,7 @@ class Run:
 
     def _record(self, model: Any, learn: Callable[[], bool]) -> None:
         """Let ``learn`` train the model, and write what became of it; it says whether the fit came to its end."""
-        with self.locked():
+        with self.lock():
             started, fresh = time.monotonic(), self.status == "new"
             self.update(status="running", versions=library_versions(), metrics_sha256=None)
             try:
@@ -167,7 +169,7 @@ class Run:
         write_atomically(self._manifest_path, json.dumps(self.manifest, indent=2).encode())
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """One process at a time; the lock dies with its process, however that ends."""
         if self._holds_lock:
             yield
@@ -194,14 +196,11 @@ class Run:
         try:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise RunError(f"{path} cannot be opened as the lock of the run: it is not a file.")
-            try:
-                import fcntl
-
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # no such lock on this system
-                pass
-            except OSError:
-                raise RunError(f"{self.folder} is being trained by another process.") from None
+            locked = take_lock(number)
+            if locked is False:
+                raise RunError(f"{self.folder} is being trained by another process.")
+            if locked is None and os.name == "posix":  # elsewhere there never is one
+                warn_user(f"{self.folder}: its file system has no locks: two processes could train it at once.")
             yield
         finally:
             os.close(number)

@@ -45,7 +45,7 @@ class Journal:
         self._file: BinaryIO
 
     @contextmanager
-    def continued(self, checkpoint: Checkpoint) -> Iterator[None]:
+    def resume(self, checkpoint: Checkpoint) -> Iterator[None]:
         """Open for writing behind ``checkpoint``; later checkpoints, which could not be used, are dropped."""
         for path in self.checkpoint_paths():
             if int(path.stem) > checkpoint.records:

@@ -109,7 +109,7 @@ class FollowedJournal(Journal):
         self.records: list[dict[str, Any]] = []
 
     @contextmanager
-    def continued(self, checkpoint: Checkpoint) -> Iterator[None]:
+    def resume(self, checkpoint: Checkpoint) -> Iterator[None]:
         yield
 
     def append(self, record: Record) -> None:

@@ -71,7 +71,7 @@ def _iterate(
 ) -> bool:
     saved_at = time.monotonic()
     checkpoint, fit = _take_up(estimator, X, y, journal, weights)
-    with journal.continued(checkpoint), closing(estimator._watched(fit, X, y)) as records:
+    with journal.resume(checkpoint), closing(estimator._watch(fit, X, y)) as records:
         for record in records:
             journal.append(record)
             stopping = journal.agree(stop.is_set())

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from margin.core.invariants import NO_COLUMNS, Form, Real, steps_are_named_models
 from margin.core.streaming import RowBlock, Stream
 from margin.foundations.statistics.streaming import Moments
+from margin.selection.stored import bounds_are_numbers
 
 __all__ = ["MARGIN", "MARGIN_IN_TIME", "BoundedPipeline", "bounded_prediction"]
 
@@ -36,6 +38,16 @@ class BoundedPipeline(Pipeline):
     >>> line.predict([[1.5], [1e9], [-4.0]]).round(9).tolist()
     [1.5, 2.0, 0.0]
     """
+
+    _stored_form = Form(
+        {
+            **NO_COLUMNS,
+            "lowest_": Real(finite=True),
+            "highest_": Real(finite=True),
+            "deviation_": Real(0.0, finite=True),
+        },
+        [steps_are_named_models, bounds_are_numbers],
+    )
 
     def __init__(
         self,

@@ -68,7 +68,12 @@ def cluster_client(cluster: Any) -> Iterator[Any]:
     distributed = _distributed()
     if kind == "local":
         made = distributed.LocalCluster(
-            n_workers=int(rest), threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+            n_workers=int(rest),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            host="127.0.0.1",
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any port that is free, and no page behind it
         )
         with made, distributed.Client(made) as client:
             yield client

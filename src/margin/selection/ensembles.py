@@ -110,7 +110,7 @@ class BlendParameters(Declared):
 class _Blend(BlendParameters, Estimator):
     """Fits a copy of every member to the same rows."""
 
-    estimators_: list[Any] = attribute("The fitted members.")
+    estimators_: list[Any] = attribute(None, "The fitted members.")
     _stored_rules = (every_member_is_there,)
 
     def _fit_members(self, X: Any, y: Any) -> None:

@@ -54,11 +54,22 @@ class FoldPlan:
         return self.labels if self.kind == "time" else None
 
     @property
+    def lacks_a_class(self) -> bool:
+        """Whether some fold has no row of some class to be tested on."""
+        if self.kind != "stratified" or self.labels is None:
+            return False
+        classes = len(set(self.labels[self.development].tolist()))
+        return any(len(set(self.labels[test].tolist())) < classes for _, test in self.folds)
+
+    @property
     def sentence(self) -> str:
         """How the rows were divided."""
         k, name = len(self.folds), f" of {self.label_name}" if self.label_name else ""
+        equal = (
+            "class frequencies as equal as the rarest class allows" if self.lacks_a_class else "equal class frequencies"
+        )
         how = {
-            "stratified": f"{k} folds with equal class frequencies",
+            "stratified": f"{k} folds with {equal}",
             "random": f"{k} random folds",
             "groups": f"{k} folds of whole groups{name}"
             + ("" if self.classes is None else ", class frequencies as equal as they allow"),

@@ -1,4 +1,4 @@
-"""What fitted blends hold, checked when a model file is read."""
+"""What one attribute of a fitted blend or bounded pipeline says of another, checked when a model file is read."""
 
 from __future__ import annotations
 
@@ -7,19 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import (
-    NO_COLUMNS,
-    DictOf,
-    Form,
-    Real,
-    Sizes,
-    StringOf,
-    Violation,
-    sometimes,
-    steps_are_named_models,
-)
+from margin.core.invariants import Sizes, Violation
 
-__all__ = ["FORMS", "every_member_is_there"]
+__all__ = ["bounds_are_numbers", "every_member_is_there"]
 
 
 def every_member_is_there(model: Mapping[str, Any], _: Sizes) -> None:
@@ -29,23 +19,9 @@ def every_member_is_there(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("weights must hold one number for every one of estimators")
 
 
-def _bounds_are_numbers(model: Mapping[str, Any], _: Sizes) -> None:
+def bounds_are_numbers(model: Mapping[str, Any], _: Sizes) -> None:
     margin = model["margin"]
     if isinstance(margin, bool) or not isinstance(margin, int | float | np.floating) or not margin >= 0:
         raise Violation(f"margin must be a number of at least 0; got {margin!r}")
     if "lowest_" in model and not model["lowest_"] <= model["highest_"]:
         raise Violation("lowest_ must be at most highest_")
-
-
-#: A class of scikit-learn's making declares nothing itself.
-FORMS: Mapping[str, Form] = {
-    "BoundedPipeline": Form(
-        {
-            **NO_COLUMNS,
-            "_sklearn_output_config": sometimes(DictOf(StringOf(), StringOf())),
-            **dict.fromkeys(("lowest_", "highest_"), Real(finite=True)),
-            "deviation_": Real(0.0, finite=True),
-        },
-        [steps_are_named_models, _bounds_are_numbers],
-    ),
-}

@@ -103,7 +103,7 @@ def _changed(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, Any]
 def _clear(folder: Path) -> None:
     """Forget the run; files that are not of a run stay."""
     run = Run.existing(folder)
-    with run.locked():
+    with run.lock():
         run.forget_fit()
         for name in ("manifest.json", "model_card.md", "report.html", *COMPARISON_FILES):
             (folder / name).unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from margin.service.source_code import find_source
 
 __all__ = ["draw_experiment", "experiment_page", "kept_experiment", "list_experiments", "picture_of"]
 
+LONGEST_ABOUT = 220  # characters below the title of an experiment that a list shows
 #: What an experiment leaves that a browser shows.
 SHOWN = {".png": "image/png", ".gif": "image/gif"}
 
@@ -43,6 +44,7 @@ def _entry(name: str, rows: list[atlas.Row]) -> dict[str, Any]:
     return {
         "name": name,
         "title": _docstring(name).strip().splitlines()[0],
+        "about": _first_sentence(name),
         "areas": sorted({row.area for row in rows}),
         "kinds": sorted({row.kind for row in rows}),
         "rows": [row.id for row in rows],
@@ -55,6 +57,13 @@ def _docstring(name: str) -> str:
     """From the file: to import two hundred experiments takes long."""
     file = Path(experiments.__path__[0], f"{name.replace('-', '_')}.py")
     return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or name
+
+
+def _first_sentence(name: str) -> str:
+    """What the text says below its title, where that is words alone."""
+    said = " ".join(_docstring(name).strip().partition("\n")[2].split())
+    sentence = re.split(r"(?<=\.) ", said.replace("``", ""))[0]
+    return "" if "`" in sentence or len(sentence) > LONGEST_ABOUT else sentence
 
 
 def _equations(name: str) -> list[str]:

@@ -46,8 +46,8 @@ def export_model(run: str | Path, out: str | Path | None = None, format: str = "
 def _to_transformers(model: Any, target: Path) -> Path:
     if not hasattr(model, "to_transformers"):
         raise ValueError(
-            f"export: {type(model).__name__} is no network that transformers has; LanguageModel, TextClassifier and "
-            "TokenTagger can be."
+            f"export: {type(model).__name__} is no network that transformers has; CLIP, LanguageModel, MaskedLanguageModel, "
+            "TextClassifier, TokenTagger and VisionTransformer can be."
         )
     written: Path = model.to_transformers(target)
     return written

@@ -196,5 +196,8 @@ def _interval(ahead: np.ndarray, errors: np.ndarray) -> np.ndarray:
 def _unused(source: Source) -> list[str]:
     if not source.features:
         return []
-    named = ", ".join(source.features)
-    return [f"The columns {named} are not known ahead and were not used; margin fit forecaster takes such columns."]
+    named, one = ", ".join(source.features), len(source.features) == 1
+    return [
+        f"The column{'' if one else 's'} {named} {'is' if one else 'are'} not known ahead and"
+        f" {'was' if one else 'were'} not used; margin fit forecaster takes such columns."
+    ]

@@ -15,6 +15,8 @@ from margin.forecasting import Forecaster, seasonal_naive
 
 __all__ = ["Method", "methods_for"]
 
+#: Seasons of more steps are waves to ARIMA, so many of them.
+LONG_SEASON, WAVES = 24, 4
 Method = Callable[[np.ndarray, int], np.ndarray]  # past values (n,) and steps ahead to values (steps,)
 
 
@@ -44,6 +46,20 @@ def _windows(past: np.ndarray, steps: int, period: int) -> np.ndarray:
     return np.asarray(model.fit(past).predict(steps))
 
 
+def _harmonic_arima(past: np.ndarray, steps: int, period: int, positive: bool) -> np.ndarray:
+    """A line and ``WAVES`` waves that fit into a season, with ARIMA(0, 1, 1) errors."""
+    from statsmodels.tsa.arima.model import ARIMA
+
+    n, series = len(past), np.log(past) if positive else past
+    angles = 2 * np.pi / period * np.outer(np.arange(n + steps), np.arange(1, WAVES + 1))
+    waves = np.hstack([np.cos(angles), np.sin(angles)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = ARIMA(series, exog=waves[:n], order=(0, 1, 1), trend="t").fit()
+        ahead = np.asarray(fitted.forecast(steps, exog=waves[n:]))
+    return np.exp(ahead) if positive else ahead
+
+
 def _smoothing(past: np.ndarray, steps: int, period: int, positive: bool) -> np.ndarray:
     """Level, damped trend and seasons, added or (for positive series) multiplied: whichever has the lower AIC."""
     from statsmodels.tsa.holtwinters import ExponentialSmoothing
@@ -62,9 +78,15 @@ def _smoothing(past: np.ndarray, steps: int, period: int, positive: bool) -> np.
 
 
 def _arima(past: np.ndarray, steps: int, period: int, positive: bool) -> np.ndarray:
-    """The airline model (0, 1, 1)(0, 1, 1) of Box and Jenkins, on logarithms where all is positive."""
+    """The airline model (0, 1, 1)(0, 1, 1) of Box and Jenkins, on logarithms where all is positive.
+
+    Its state is as long as the season and a fit costs the square of that, so long seasons (52 weeks) are a few waves
+    that the series is regressed on, with the errors (0, 1, 1): dynamic harmonic regression.
+    """
     from statsmodels.tsa.arima.model import ARIMA
 
+    if period > LONG_SEASON and len(past) >= 2 * period:
+        return _harmonic_arima(past, steps, period, positive)
     seasonal = (0, 1, 1, period) if period > 1 and len(past) >= 3 * period else (0, 0, 0, 0)
     series = np.log(past) if positive else past
     with warnings.catch_warnings():

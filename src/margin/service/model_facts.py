@@ -25,6 +25,7 @@ from margin import catalog
 from margin.core.cache_folder import user_cache_folder
 from margin.core.parameters import attributes_of, parameter_table
 from margin.core.strict_json import strict_text
+from margin.core.summaries import stream_sentence
 from margin.notes import atlas
 
 __all__ = ["facts_folder", "keep", "model_facts", "package_key", "row_facts", "rows_of"]
@@ -60,6 +61,7 @@ def _collected_facts(entry: catalog.Entry) -> dict[str, Any]:
         "family": entry.family,
         "task": entry.task,
         "summary": _before_sections(inspect.getdoc(cls) or ""),
+        "streams": stream_sentence(cls),
         "parameters": parameters,
         "attributes": [{"name": a.name, "sentence": a.sentence} for a in attributes_of(cls).values()],
         "source": _source(cls),

@@ -95,7 +95,9 @@ def row_card(row: atlas.Row) -> dict[str, Any]:
         "statement": row.statement,
         "equation": mathml(row.equation) if row.equation else "",
         "corrected": bool(row.slips),
+        "slips": list(row.slips),
         "experiment": row.experiment,
+        "models": [name for name, rows in _rows_by_model().items() if row.id in rows],
     }
 
 
@@ -112,13 +114,12 @@ def row_page(id: str) -> dict[str, Any]:
         **row_card(row),
         "tex": row.equation,
         "numbers": row.numbers,
-        "slips": list(row.slips),
         "notation": row.notation,
         "places": places,
-        "models": [name for name, rows in _rows_by_model().items() if id in rows],
         "code": _code(row),
         "previous": ids[position - 1] if position else "",
         "next": ids[position + 1] if position + 1 < len(ids) else "",
+        "titles": {near: atlas.row(near).title for near in ids[max(position - 1, 0) : position + 2]},
         "command": f"margin verify {_unambiguous(row)}",
         "python": _python(row),
     }

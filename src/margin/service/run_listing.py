@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from margin.core.file_locks import take_lock
 from margin.core.strict_json import strict
 from margin.runs import Run, RunError
 from margin.service.cards import CARD
@@ -78,20 +79,15 @@ def run_status(run: Run) -> str:
 
 
 def _is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of a run."""
+    """Whether a process holds the lock of a run, or nobody can tell."""
     try:
-        import fcntl
-
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except (ImportError, OSError):
+    except OSError:
         return False
     try:
-        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        return take_lock(number, shared=True) is not True
     finally:
         os.close(number)
-    return False
 
 
 def _last_record(path: Path) -> dict[str, Any]:
@@ -198,6 +194,7 @@ def runs_side_by_side(folder: Path, ids: Sequence[str]) -> dict[str, Any]:
     names = list(dict.fromkeys(name for each in settings for name in each))
     differing = [name for name in names if len({each.get(name) for each in settings}) > 1]
     return {
+        "folder": str(folder),
         "runs": [{**entry, "records": run_records(folder, entry["id"])} for entry in entries],
         "differing": {name: [each.get(name, "") for each in settings] for name in differing},
     }

@@ -17,6 +17,7 @@ from margin.service.time_steps import Steps, steps_of, time_text
 __all__ = ["InTime", "in_time"]
 
 MOST_FILLED = 1 / 3  # of the steps: with more of them missing the series is not what was measured
+PARTS_OF_A_YEAR = ("month", "quarter")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -46,9 +47,9 @@ def in_time(source: Source, time: str | None = None, ignore: Sequence[str] = (),
     """The source sorted by time, without its columns of time, those to ``ignore`` and that of the ``series``.
 
     ``time`` names a column of dates or numbers, or several as in "year,month"; by default it is the only column of
-    dates, or year and month. Steps that are missing, and targets without a value, are filled by straight lines between
-    their neighbors; other columns keep their last value. With ``series``, a column that tells several series apart,
-    each becomes a target of its own.
+    dates, or year and month, year and quarter, or a year that is another one in each row. Steps that are missing, and
+    targets without a value, are filled by straight lines between their neighbors; other columns keep their last value.
+    With ``series``, a column that tells several series apart, each becomes a target of its own.
     """
     if source.table is None:
         if time is not None or series is not None or ignore:
@@ -166,9 +167,17 @@ def _time_columns(source: Source, time: str | None, series: str | None) -> tuple
     if len(dates) > 1:
         raise BadRequest(f"{source.name} has several columns of dates ({', '.join(dates)}); name the one with --time.")
     lower = {name.lower(): name for name in source.table.names}
-    if not dates and {"year", "month"} <= lower.keys():
-        return lower["year"], lower["month"]
-    return tuple(dates)
+    if dates or "year" not in lower:
+        return tuple(dates)
+    part = next((lower[name] for name in PARTS_OF_A_YEAR if name in lower), None)
+    if part is not None:
+        return lower["year"], part
+    return (lower["year"],) if _one_row_each(source.table[lower["year"]], series) else ()
+
+
+def _one_row_each(years: np.ndarray, series: str | None) -> bool:
+    """Whether the years of a column can be the times of rows: numbers, and none twice in one series."""
+    return years.dtype.kind in "iuf" and (series is not None or len(np.unique(years)) == len(years))
 
 
 def _times(source: Source, names: tuple[str, ...]) -> np.ndarray:
@@ -184,9 +193,11 @@ def _times(source: Source, names: tuple[str, ...]) -> np.ndarray:
     if len(names) != 2:
         raise BadRequest(f"--time takes one column, or year and month; got {', '.join(names)}.")
     try:
-        years, months = columns[0].astype(int), np.array([_month(value) for value in columns[1].tolist()])
+        month = _first_of_quarter if names[1].lower() == "quarter" else _month
+        years, months = columns[0].astype(int), np.array([month(value) for value in columns[1].tolist()])
     except ValueError:
-        raise BadRequest(f"{source.name}: columns {names[0]!r} and {names[1]!r} must be years and months.") from None
+        parts = "quarters from 1 to 4" if names[1].lower() == "quarter" else "months"
+        raise BadRequest(f"{source.name}: columns {names[0]!r} and {names[1]!r} must be years and {parts}.") from None
     return (years - 1970).astype("datetime64[Y]").astype("datetime64[M]") + (months - 1)
 
 
@@ -194,14 +205,19 @@ def _one_column(source: Source, name: str, column: np.ndarray) -> np.ndarray:
     if column.dtype.kind == "M":
         return column
     if column.dtype.kind in "iuf":
-        years = column.dtype.kind in "iu" or not (column % 1).any()
-        if name.lower() == "year" and years:
-            return (column.astype(int) - 1970).astype("datetime64[Y]").astype("datetime64[D]")
         return column.astype(np.float64)
     try:
         return column.astype(str).astype("datetime64[s]")
     except ValueError:
         raise BadRequest(f"{source.name}: column {name!r} must hold dates or numbers; got {column[0]!r}.") from None
+
+
+def _first_of_quarter(value: Any) -> int:
+    """The first month of a quarter, as in 3 or "Q3"."""
+    number = int(float(str(value).strip().lower().removeprefix("q")))
+    if not 1 <= number <= 4:
+        raise ValueError(value)
+    return 3 * number - 2
 
 
 def _month(value: Any) -> int:

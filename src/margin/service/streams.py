@@ -24,8 +24,8 @@ __all__ = [
 
 #: Rows by which columns are judged, drawn from all.
 SAMPLED = 50_000
-#: Packages whose models may take streams: none of them loads torch.
-FAMILIES = ("linear", "kernels", "bayes", "trees", "cluster", "mixture", "reduction")
+#: Packages whose models may take streams.
+FAMILIES = ("linear", "kernels", "bayes", "trees", "cluster", "mixture", "reduction", "neural")
 
 
 class AllRows(NamedTuple):

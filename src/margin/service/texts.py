@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin import catalog, data
+from margin.data.file_formats import table_suffixes
 from margin.runs import data_hash
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
@@ -16,7 +17,7 @@ from margin.service.sources import Source, open_source
 __all__ = ["open_for", "read_text", "takes_target"]
 
 #: Endings of files that are tables whatever the model.
-TABLES = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz", ".xlsx", ".parquet", ".arrow", ".feather"}
+TABLES = {".gz", *table_suffixes()} - {".txt", ".data"}
 
 
 def takes_target(entry: catalog.Entry) -> bool:

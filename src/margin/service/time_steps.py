@@ -51,7 +51,8 @@ class Steps:
     def times(self, positions: np.ndarray) -> np.ndarray:
         """The times so many steps behind the first."""
         if self.unit == "number":
-            return self.first + self.count * positions
+            moments = self.first + self.count * np.asarray(positions)
+            return moments.astype(np.int64) if float(self.first).is_integer() and self.count % 1 == 0 else moments
         if self.unit == "month":
             month = self.first.astype("datetime64[M]")
             return (month + (positions * int(self.count)).astype(int)).astype("datetime64[D]") + (

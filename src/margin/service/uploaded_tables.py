@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from margin.core.strict_json import strict
+from margin.data.file_formats import table_suffixes
+from margin.data.packed import PACKED
 from margin.service.describing import describe
 from margin.service.requests import BadRequest
 
@@ -23,8 +25,7 @@ __all__ = ["UploadedTables", "profile_table"]
 
 ID = re.compile(r"[0-9a-f]{16}")
 #: What can be read; anything else is refused before it is written.
-SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".pq", ".arrow", ".feather")
-PACKED = (".gz", ".bz2", ".xz", ".zip")
+SUFFIXES = table_suffixes()
 MOST_TABLES = 200
 
 

@@ -175,10 +175,10 @@ def _arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
 
 def _strict_json(path: Path, text: str | bytes) -> Any:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in items]
-        if len(set(keys)) != len(keys):
+        found = dict(items)
+        if len(found) < len(items):
             raise StoreError(f"{path} is refused: its JSON repeats a key.")
-        return dict(items)
+        return found
 
     try:
         document = json.loads(text, object_pairs_hook=pairs)

@@ -1,11 +1,9 @@
-"""Which form a class has: that of its declared attributes, or where a family lists its forms, of its ``stored.py``."""
+"""Which form a class has: that of its declared attributes."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +11,8 @@ import numpy as np
 from margin.core.invariants import Form, Violation
 from margin.core.parameters import check_parameters, forms_of
 
-__all__ = ["check_model", "form_of"]
+__all__ = ["check_model", "form_of", "form_of_class"]
 
-PACKAGES = Path(__file__).parents[1]
 PLAIN = "biufcMmUO"  # kinds of arrays that hold data
 
 
@@ -30,31 +27,15 @@ def form_of(path: str) -> Form:
         from margin.store.scikit_learn import FORMS
 
         return FORMS.get(name, Form({}))
-    return _listed(package, name) or form_of_class(getattr(importlib.import_module(package), name))
+    return form_of_class(getattr(importlib.import_module(package), name))
 
 
 def form_of_class(cls: type) -> Form:
-    """What the declarations of a class and its bases say of a fitted model."""
+    """What the declarations of a class and its bases say of a fitted model; a class made from one of scikit-learn's,
+    which declares nothing, has its form in ``_stored_form``."""
+    if "_stored_form" in vars(cls):
+        return vars(cls)["_stored_form"]
     return Form(forms_of(cls), getattr(cls, "_stored_rules", ()), getattr(cls, "_may_be_empty", ()))
-
-
-def _listed(package: str, name: str) -> Form | None:
-    """The form that the ``FORMS`` of a package have for a class."""
-    module = _declaring_module(package)
-    if module == "margin.stored":
-        return None
-    forms = getattr(importlib.import_module(module), "FORMS", {})
-    if name not in forms and importlib.util.find_spec(f"{module}_networks"):  # apart, since reading them loads torch
-        forms = importlib.import_module(f"{module}_networks").FORMS
-    return forms.get(name)
-
-
-def _declaring_module(package: str) -> str:
-    """The ``stored.py`` of a package, or of the nearest one around it that has one; nothing is imported to find it."""
-    folders = package.split(".")[1:]
-    while folders and not PACKAGES.joinpath(*folders, "stored.py").is_file():
-        folders.pop()
-    return ".".join(["margin", *folders, "stored"])
 
 
 def check_model(model: Any, path: str, attributes: Mapping[str, Any] | None = None) -> None:

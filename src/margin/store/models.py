@@ -6,7 +6,7 @@ import platform
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from margin import catalog
 from margin.core.notices import warn_user
@@ -14,12 +14,15 @@ from margin.store import container
 from margin.store.decoding import Decoder
 from margin.store.encoding import Encoder
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 __all__ = ["library_versions", "load", "load_state", "save", "save_state"]
 
 LIBRARIES = ("margin", "numpy", "scipy", "scikit-learn", "torch")
 
 
-def save(model: Any, path: str | Path, *, data_hash: str = "") -> Path:
+def save(model: BaseEstimator, path: str | Path, *, data_hash: str = "") -> Path:
     """Write a fitted (or unfitted) model to one file that cannot execute code.
 
     ``model`` is an estimator of the catalog or a scikit-learn ``Pipeline`` around one with the preprocessors of the

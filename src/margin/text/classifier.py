@@ -23,13 +23,15 @@ from torch import Tensor, nn
 
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Optional
+from margin.core.invariants import ArrayOf, ListOf, StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.class_scores import log_probabilities, tell_of_nothing_learned
-from margin.neural.estimators.fine_tuning import FineTuning
+from margin.neural.estimators.fine_tuning import FineTuning, PretrainedNetwork
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.generators import Seeds
 from margin.neural.losses.network_loss import ClassLoss
@@ -39,9 +41,11 @@ from margin.neural.precision import widened
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
+from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
+from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
+from margin.text.word_starts import codes_from_words, is_word_start, write_vectors_
 
 __all__ = ["TextClassifier"]
 
@@ -84,18 +88,32 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         None, Optional(Integer(low=1)), "Texts are cut after so many tokens; None: they are read to their end."
     )
 
-    classes_: np.ndarray = attribute("The classes.")
-    vocabulary_: list[str] = attribute("The tokens, and their runs, the commonest first.")
-    reading_: dict[str, Any] = attribute("How texts are cut into tokens; byte pairs as a tokenizer.json.")
+    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes.")
+    vocabulary_: list[str] = attribute(
+        ListOf(StringOf(), size="n_terms"), "The tokens, and their runs, the commonest first."
+    )
+    reading_: dict[str, Any] = attribute(READING, "How texts are cut into tokens; byte pairs as a tokenizer.json.")
+    network_: dict[str, Any] = attribute(CLASSIFIER)
+    _stored_rules = (text_network_is_stored,)
 
-    _rarity: np.ndarray | None = attribute("How rare each token is, until the network has it.")
+    _rarity: np.ndarray | None = attribute(None, "How rare each token is, until the network has it.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out texts; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
@@ -111,11 +129,12 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         going_on = self._goes_on()
         if going_on and not np.array_equal(classes, self.classes_):
             raise ValueError(f"{owner}: warm_start must go on with classes {self.classes_}; got {classes}.")
-        seed = self._seed(state)
-        train, valid = self._split(len(texts), seed, labels)
+        texts, labels, weight = self._class_weighted(texts, labels, classes, weight)
+        seed, given = self._seed(state), own_rows(self, validation_data)
+        train, valid = self._split(len(texts), seed, labels, given=given)
         codes: Any = self._codes() if going_on else self._learned_codes(texts[train])
         self.__dict__.pop("_term_codes", None)
-        sequences = self._learned_from(texts, codes)
+        sequences = self._training_ids(texts, codes)
         self._describe({"n_tokens": codes.size, "n_outputs": len(classes), "architecture": self.architecture})
         self.classes_, self.vocabulary_, self.reading_ = classes, codes.vocabulary, codes.reading()
         tokens, starts = flat_sequences(sequences)
@@ -130,9 +149,20 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             seed=seed,
             state=state,
             score=accuracy,
+            held=None if given is None else self._own_rows(given, codes),
         )
         if self.loss == "cross_entropy":
             tell_of_nothing_learned(owner, self.loss_curve_, labels[train], weight[train])
+
+    def _own_rows(self, given: OwnRows, codes: TermCodes | FolderCodes) -> RaggedRows:
+        """Texts that judge every epoch."""
+        texts: Any = np.array(text_rows(type(self).__name__, given.X), dtype=object)
+        labels = known_classes(self, given.y, self.classes_)
+        check_consistent_length(texts, labels)
+        texts, labels, weight = weighted_rows(self, texts, labels, given.weight)
+        texts, labels, weight = self._class_weighted(texts, labels, self.classes_, weight)
+        tokens, starts = flat_sequences(self._encoded(texts, codes))
+        return RaggedRows.of([tokens], starts, labels, weight=weight)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
@@ -201,6 +231,25 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
         return model
 
+    @classmethod
+    def from_encoder(cls, encoder: Any, **params: Any) -> Self:
+        """A classifier that begins with the vectors of a fitted Word2Vec or GloVe, of all their words.
+
+        It has vectors for words that the texts of ``fit`` lack. ``freeze="encoder"`` keeps them as they are; ``params``
+        are parameters of the classifier, of which ``longest_run`` is 1 and ``max_iter`` 20 by default.
+        """
+        start = encoder.as_pretrained() if hasattr(encoder, "as_pretrained") else None
+        if start is None or not is_word_start(start):
+            raise ValueError(
+                f"{cls.__name__}: encoder must be a fitted Word2Vec or GloVe; got {type(encoder).__name__}."
+            )
+        given = {"tokens": "word", "d_model": start.weights["vectors"].shape[1], "pretrained": start}
+        for name in params.keys() & given.keys():
+            raise ValueError(f"{cls.__name__}: {name} is what the encoder has; got {params[name]!r} as well.")
+        model = cls(**{"longest_run": 1, "max_iter": 20, **params, **given})
+        model._check_parameters()
+        return model
+
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
         """Write a folder from which transformers builds this classifier; its encoder must come from such a one."""
         check_is_fitted(self)
@@ -214,12 +263,16 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if (self.pretrained is not None) != (self.architecture == "pretrained") and not self._goes_on():
-            raise ValueError(
-                f"{type(self).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
-                f"from_transformers sets them, and a model file leaves the network out; got {self.architecture!r} and "
-                f"{self.pretrained!r}."
-            )
+        if is_word_start(self.pretrained) and self.architecture != "pretrained":
+            assert self.pretrained is not None
+            for name, value in (("tokens", "word"), ("d_model", self.pretrained.weights["vectors"].shape[1])):
+                if getattr(self, name) != value:
+                    raise ValueError(
+                        f"{type(self).__name__}: {name} must be {value!r}, as the pretrained vectors have it; "
+                        f"got {getattr(self, name)!r}."
+                    )
+        else:
+            refuse_half_pretrained(self)
 
     def _describe(self, described: dict[str, Any]) -> None:
         if self.architecture != "pretrained":
@@ -234,8 +287,8 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             return ragged_encoder(self.network_)
         return TextNetwork(**self.network_)
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
-        module = super()._begun(seeds, dtype)
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        module = super()._begin_network(seeds, dtype)
         rarity = self.__dict__.pop("_rarity", None)
         if rarity is not None and isinstance(module, TextNetwork):
             module.set_rarity(torch.from_numpy(rarity))
@@ -250,10 +303,10 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         return {"loss": loss(module(ids), y, module.training)}
 
     def _learned_codes(self, texts: Sequence[str]) -> TermCodes | FolderCodes:
-        if self.pretrained is not None:
+        if self.pretrained is not None and not is_word_start(self.pretrained):
             most = self.pretrained.network["config"]["context"]
             return FolderCodes(self.pretrained.reading, min(self.max_length or most, most))
-        return TermCodes.learn(
+        learned = TermCodes.learn(
             texts,
             self.tokens,
             lowercase=self.lowercase,
@@ -263,6 +316,12 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             bpe_size=self.bpe_size,
             max_length=self.max_length,
         )
+        return learned if self.pretrained is None else codes_from_words(self.pretrained, learned)
+
+    def _start_from(self, module: nn.Module, pretrained: PretrainedNetwork) -> None:
+        if isinstance(module, TextNetwork):
+            return write_vectors_(module.encoder.embedding.weight, pretrained, self.lowercase)
+        return super()._start_from(module, pretrained)
 
     def _complete(self) -> None:
         super()._complete()
@@ -295,7 +354,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         """The ids of every text; one without tokens is read as a single unknown one."""
         return [codes.encode(text) or [UNKNOWN] for text in texts]
 
-    def _learned_from(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
+    def _training_ids(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
         """The ids of the texts of a fit, which tells how many of them have no token."""
         owner, empty = type(self).__name__, [i for i, text in enumerate(texts) if not codes.tokens(text)]
         if len(empty) == len(texts):

@@ -25,7 +25,7 @@ from margin.text.bpe import BytePairTokenizer
 from margin.text.bpe_file import parsed
 from margin.text.token_codes import TextCodes
 
-__all__ = ["PretrainedDecoder", "read_decoder", "write_decoder"]
+__all__ = ["TOKENIZER", "FolderModel", "read_decoder", "write_decoder"]
 
 END_OF_TEXT = "<|endoftext|>"
 TOKENIZER = "tokenizer.json"
@@ -37,16 +37,25 @@ BY_TOKEN = ("embedding.tokens.weight", "head.weight")  # matrices that have a ro
 
 
 @dataclass(frozen=True)
-class PretrainedDecoder:
-    """What a fitted language model consists of."""
+class FolderModel:
+    """What a model of texts consists of that a folder holds."""
 
     parameters: dict[str, Any]
     codes: dict[str, str]
     network: dict[str, Any]
     weights: dict[str, np.ndarray]
 
+    def fitted(self, model_class: type[Any], params: Mapping[str, Any]) -> Any:
+        """The fitted model, with ``params`` for a fit that goes on."""
+        for name in params.keys() & self.parameters.keys():
+            raise ValueError(f"{model_class.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        model = model_class(**{**self.parameters, **params})
+        model.codes_, model.network_, model.weights_ = self.codes, self.network, self.weights
+        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        return model
 
-def read_decoder(folder: str | os.PathLike[str]) -> PretrainedDecoder:
+
+def read_decoder(folder: str | os.PathLike[str]) -> FolderModel:
     """The model of a folder with ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
 
     Without a token that ends a text, one is added whose vector is 0.
@@ -68,7 +77,7 @@ def read_decoder(folder: str | os.PathLike[str]) -> PretrainedDecoder:
     rows = [i for i in range(len(tokens)) if i != end]
     weights = {name: _ordered(name, array, end, rows) for name, array in copy_weights(module).items()}
     network = {"vocabulary": codes.size, "tied": module.tied, "config": asdict(config)}
-    return PretrainedDecoder(parameters, codes.stored, network, weights)
+    return FolderModel(parameters, codes.stored, network, weights)
 
 
 def write_decoder(

@@ -19,7 +19,7 @@ from margin.neural.estimators.fine_tuning import PretrainedNetwork
 from margin.neural.nets.encoder_scores import EncoderScores, ragged_encoder
 from margin.neural.nets.language_nets import BERT
 from margin.neural.transformers_layout import load_transformers, save_transformers
-from margin.neural.transformers_layout.folder import CONFIG, read_json
+from margin.neural.transformers_layout.folder import CONFIG, name_classes, read_json
 from margin.neural.weights import copy_weights, load_weights
 from margin.text.folder_tokenizer import FolderTokenizer, folder_tokenizer
 
@@ -162,11 +162,6 @@ def write_encoder(
     module = ragged_encoder(network)
     load_weights(module, weights)
     folder = save_transformers(module, folder)
-    path = folder / CONFIG
-    settings = read_json(path) | {
-        "id2label": {str(i): label for i, label in enumerate(labels)},
-        "label2id": {label: i for i, label in enumerate(labels)},
-    }
-    path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    name_classes(folder, labels)
     (folder / TOKENIZER).write_text(reading, encoding="utf-8")
     return folder

@@ -1,4 +1,4 @@
-"""The tokenizer of a pretrained encoder: a ``tokenizer.json`` of WordPiece or byte-level byte pairs, with its marks.
+"""The tokenizer of a pretrained encoder: a ``tokenizer.json`` of WordPiece, byte-level byte pairs or CLIP's.
 
 Files are not trusted: a kind or an option that would change what a text becomes and is not known here is refused.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from margin.text.bpe import BytePairTokenizer
 from margin.text.bpe_file import visible
+from margin.text.word_pairs import END_OF_WORD, WordPairs, check_word_pairs
 from margin.text.wordpiece import bert_words, word_pieces
 
 __all__ = ["FolderTokenizer", "folder_tokenizer"]
@@ -45,9 +46,15 @@ class FolderTokenizer:
         model = content["model"]
         added = {str(t["content"]): _whole(t["id"]) for t in content.get("added_tokens") or []}
         self.pairs: BytePairTokenizer | None = None
+        self.words: WordPairs | None = None
         if model.get("type") == "WordPiece":
             self.ids: dict[str, int] = {str(token): _whole(i) for token, i in model["vocab"].items()} | added
             self._read_word_pieces(content, model)
+        elif model.get("type") == "BPE" and model.get("end_of_word_suffix") == END_OF_WORD:
+            check_word_pairs(content)
+            self.ids = {str(token): _whole(i) for token, i in model["vocab"].items()} | added
+            self.words = WordPairs(model)
+            self.unknown_token = str(model["unk_token"])
         elif model.get("type") == "BPE":
             self.pairs = BytePairTokenizer.from_json(json.dumps(content))
             special = self.pairs.special_tokens
@@ -107,6 +114,8 @@ class FolderTokenizer:
     def _plain(self, text: str) -> list[str]:
         if self.pairs is not None:
             return [self.tokens[i] for i in self.pairs.encode(text, parse_special=False)]
+        if self.words is not None:
+            return self.words.pieces(text)
         cut = bert_words(text, **self.cutting)
         unknown, inside, longest = self.unknown_token, self.inside, self.longest
         return [p for w in cut for p in word_pieces(w, self.ids, unknown=unknown, inside=inside, longest=longest)]

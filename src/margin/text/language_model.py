@@ -30,13 +30,15 @@ from margin.text.continuing import Drawing, NextToken, continued, until
 from margin.text.decoder_folder import read_decoder, write_decoder
 from margin.text.next_token import next_token, without_start
 from margin.text.scoring import token_log_probabilities
+from margin.text.stored_networks import DECODER, decoder_is_stored, stored_codes
+from margin.text.text_input import TextInput
 from margin.text.token_codes import END, TOKENS, TextCodes, one_text, texts_of
 from margin.text.token_file import TokenFile
 
 __all__ = ["LanguageModel"]
 
 
-class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
+class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstimator):
     r"""Transformer decoder that predicts the next token of a text.
 
     ``X`` is one string, a sequence of them, or a :class:`~margin.text.TokenFile` of more text than memory holds. The
@@ -81,7 +83,9 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         False, "Whether the end of the text is held out and training ends when its loss has stopped falling."
     )
 
-    codes_: dict[str, str] = attribute("Kind and content of the tokens.")
+    codes_: dict[str, str] = attribute(stored_codes(TOKENS), "Kind and content of the tokens.")
+    network_: dict[str, Any] = attribute(DECODER)
+    _stored_rules = (decoder_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from the text ``X``, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -186,12 +190,7 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         ``params`` are parameters of training, for a fit that goes on with ``warm_start``; those of the network are in
         the folder. Nothing in the files is executed, and what does not fit together is refused.
         """
-        layout = read_decoder(folder)
-        for name in params.keys() & layout.parameters.keys():
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
-        model = cls(**{**layout.parameters, **params})
-        model.codes_, model.network_, model.weights_ = layout.codes, layout.network, layout.weights
-        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        model: LanguageModel = read_decoder(folder).fitted(cls, params)
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
@@ -238,7 +237,7 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     def _learn(self, tokens: np.ndarray, held: np.ndarray, state: Mapping[str, Any] | None) -> Iterator[Record]:
         seed = self._seed(state)
         seeds = Seeds.of(seed)
-        module = self._begun(seeds)
+        module = self._begin_network(seeds)
         batches = TokenWindows(tokens, self.context, self.batch_size, seeds.order, steps_per_epoch=self.steps_per_epoch)
         n_windows = batches.steps_per_epoch * self.batch_size
         step = self._minimize(module, next_token, batches, n_windows, seeds)
@@ -256,11 +255,6 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         owner, module, codes = type(self).__name__, self._ready_module(), self._codes()
         sequences = [np.array([END, *ids, END]) for ids in codes.encode_all(texts_of(owner, X), owner)]
         return token_log_probabilities(module, sequences, self.network_["config"]["context"])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
-        return tags
 
 
 def _some_text(owner: str, texts: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, Real, sometimes
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -69,12 +70,14 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
     random_state: RandomLike = parameter(None, Seed(), "Draws the first topics, the batches and the Gibbs samples.")
 
-    components_: np.ndarray = attribute("Dirichlet parameters of the words of each topic, (n_components, p).")
-    doc_topic_prior_: float = attribute("The prior of proportions that was used.")
-    topic_word_prior_: float = attribute("The prior of words that was used.")
-    n_iter_: int = attribute("Passes made.")
-    n_batch_iter_: int = attribute("Steps of the topics: one per pass, or per batch where there are batches.")
-    bound_: float = attribute("Perplexity of the training documents at the end of a fit.")
+    components_: np.ndarray = attribute(
+        ArrayOf("n_topics", "n_features", low=0), "Dirichlet parameters of the words of each topic, (n_components, p)."
+    )
+    doc_topic_prior_: float = attribute(Real(low=0, finite=True), "The prior of proportions that was used.")
+    topic_word_prior_: float = attribute(Real(low=0, finite=True), "The prior of words that was used.")
+    n_iter_: int = attribute(Count(), "Passes made.")
+    n_batch_iter_: int = attribute(Count(), "Steps of the topics: one per pass, or per batch where there are batches.")
+    bound_: float = attribute(sometimes(Real(low=0)), "Perplexity of the training documents at the end of a fit.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

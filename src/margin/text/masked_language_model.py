@@ -7,8 +7,10 @@ over random sets M of hidden positions (Devlin et al., 2019).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,37 +18,43 @@ import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.domains import Choice, Either, Flag, Integer, Number
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
 from margin.neural.activations.fused import fused_log_softmax, fused_softmax
-from margin.neural.attention.config import POSITIONS, TransformerConfig
+from margin.neural.attention.config import ACTIVATION_NAMES, POSITIONS
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
 from margin.neural.nets.language_nets import BERT
 from margin.neural.precision import widened
 from margin.neural.weights import forward_work
+from margin.text.encoder_folder import FURTHER as FURTHER_CLASSES
 from margin.text.language import sentence_pairs
+from margin.text.masked_folder import described_sizes, masked_network, read_masked, write_masked
 from margin.text.masking import PAD, Marks, TokenRows, masked_objective, rows_of
-from margin.text.token_codes import WORD_TOKENS, TextCodes, one_text, texts_of
+from margin.text.stored_networks import ENCODER, encoder_is_stored, stored_codes
+from margin.text.text_input import TextInput
+from margin.text.token_codes import FOLDER, WORD_TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["MASK", "MaskedLanguageModel"]
 
 MASK = "[MASK]"  # what stands for a hidden token in a text
 AT_ONCE = 64  # texts encoded together
+FURTHER = {name: value for name, value in FURTHER_CLASSES.items() if name != "token_dropout"}
 
 
 class MaskedLanguageModel(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockParameters, TransformerTraining, NeuralEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TextInput, BlockParameters, TransformerTraining, NeuralEstimator
 ):
     r"""Transformer encoder that names hidden tokens from both sides (BERT).
 
     ``X`` is a sequence of strings. Every batch hides other tokens. ``fill`` names the tokens behind ``[MASK]``,
     ``transform`` gives a vector per text. With ``next_sentence`` the texts are documents, one sentence per line, and
-    the network also learns whether one sentence follows another.
+    the network also learns whether one sentence follows another. :meth:`from_transformers` begins with a pretrained
+    network.
 
     Examples
     --------
@@ -57,7 +65,11 @@ class MaskedLanguageModel(
     ('drinks', True, (40, 16))
     """
 
-    tokens: str = parameter("word", Choice(*WORD_TOKENS), "What a token is: a word, a character, a byte or a pair.")
+    tokens: str = parameter(
+        "word",
+        Either(Choice(*WORD_TOKENS), Choice(FOLDER, search=False)),
+        "What a token is: a word, a character, a byte or a pair; 'folder': as from_transformers found it.",
+    )
     _: KW_ONLY
     vocab_size: int = parameter(
         10_000, Integer(low=256), "Most words, or pieces that 'bpe' learns; 'char' and 'byte' have their own."
@@ -73,13 +85,13 @@ class MaskedLanguageModel(
         False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
     )
     position: str = parameter("learned", Choice(*POSITIONS), "How the network knows the order of tokens.")
-    activation: str = parameter(
-        "gelu", Choice("gelu", "relu", "silu", "relu_squared"), "Activation function of the hidden units."
-    )
+    activation: str = parameter("gelu", Choice(*ACTIVATION_NAMES), "Activation function of the hidden units.")
     batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")
     max_iter: int = default(30)
 
-    codes_: dict[str, str] = attribute("Kind and content of the tokens.")
+    codes_: dict[str, str] = attribute(stored_codes((*WORD_TOKENS, FOLDER)), "Kind and content of the tokens.")
+    network_: dict[str, Any] = attribute(ENCODER)
+    _stored_rules = (encoder_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from the texts ``X``, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -87,12 +99,12 @@ class MaskedLanguageModel(
         owner = type(self).__name__
         # Twice the usual deviation: with less, what the context tells is noticed late or never (measured).
         texts, config = texts_of(owner, X), self._config(init_std=self.d_model**-0.5)
-        codes = self._codes() if self._goes_on() else TextCodes.learn(self.tokens, texts, self.vocab_size)
+        codes = self._codes() if self._goes_on() else self._learned_codes(texts)
         marks, seed = Marks.after(codes.size), self._seed(state)
         arrays = self._pairs(texts, codes, marks, seed) if self.next_sentence else self._pieces(texts, codes, marks)
         network = {"vocabulary": codes.size + len(marks), "config": asdict(config)}
-        if self._goes_on() and network != self.network_:
-            raise ValueError(f"{owner}: warm_start must go on with the same network.")
+        if self._goes_on():
+            network = self._same_network(network)
         train, valid = self._split(len(arrays[0]), seed)
         self.codes_, self.network_ = codes.stored, network
         rows = TokenRows(tuple(map(torch.from_numpy, arrays)), torch.ones(len(arrays[0])))
@@ -110,7 +122,7 @@ class MaskedLanguageModel(
         ids: list[int] = []
         for number, part in enumerate(parts):
             last = number == len(parts) - 1
-            if not last and codes.kind in ("word", "bpe"):
+            if not last and codes.spaced:
                 part = part.removesuffix(" ")  # tokens have the space before them: it is hidden with them
             ids += codes.encode(part, owner, start=number == 0).tolist() if part else []
             ids += [] if last else [marks.mask]
@@ -161,8 +173,46 @@ class MaskedLanguageModel(
     def _n_features_out(self) -> int:
         return int(self.network_["config"]["d_model"])
 
+    @classmethod
+    def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> MaskedLanguageModel:
+        """The BERT, RoBERTa or DistilBERT with a head that names hidden tokens in a folder of transformers.
+
+        The folder has ``config.json``, ``model.safetensors`` and ``tokenizer.json``. ``params`` are parameters of
+        training, for a fit that goes on with ``warm_start``; those of the network are in the folder. Nothing in the
+        files is executed, and what does not fit together is refused.
+        """
+        begun = read_masked(folder)
+        further = {**FURTHER, "dropout": begun.network["config"]["dropout"]}
+        model: MaskedLanguageModel = begun.fitted(cls, {**further, **params})
+        return model
+
+    def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a folder from which transformers builds this model, which must have begun in such a one."""
+        return write_masked(folder, self._codes(), self.network_, self.weights_)
+
     def _network(self) -> BERT:
-        return BERT(self.network_["vocabulary"], TransformerConfig(**self.network_["config"]))
+        return masked_network(self.network_)
+
+    def _learned_codes(self, texts: list[str]) -> TextCodes:
+        if self.tokens == FOLDER:
+            raise ValueError(
+                f"{type(self).__name__}: tokens 'folder' are those of from_transformers, whose fit goes on with "
+                f"warm_start=True; got warm_start={self.warm_start!r}."
+            )
+        return TextCodes.learn(self.tokens, texts, self.vocab_size)
+
+    def _same_network(self, network: dict[str, Any]) -> dict[str, Any]:
+        """The network that a fit goes on with, if the parameters describe it; a folder's has parts of its own."""
+        owner, begun = type(self).__name__, self.network_
+        if "parts" not in begun:
+            same = network == begun
+        else:
+            same = self.tokens == FOLDER and described_sizes(network) == described_sizes(begun)
+            if same and self.next_sentence and not begun["parts"]["next_sentence"]:
+                raise ValueError(f"{owner}: next_sentence must be False; the network of the folder has no such head.")
+        if not same:
+            raise ValueError(f"{owner}: warm_start must go on with the same network.")
+        return {**begun, "config": {**begun["config"], "dropout": float(self.dropout)}}
 
     def _codes(self) -> TextCodes:
         check_is_fitted(self)
@@ -242,11 +292,6 @@ class MaskedLanguageModel(
                 states = module.states(*seen).numpy(force=True)
             rows += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
         return rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
-        return tags
 
 
 def _visible(ids: np.ndarray) -> np.ndarray:

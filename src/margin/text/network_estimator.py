@@ -21,15 +21,16 @@ from margin.neural.training.ragged import LengthBatches
 from margin.neural.training.steps import Objective
 from margin.optimize.rate_schedules import RateSchedule
 from margin.text.terms import UNKNOWN
+from margin.text.text_input import TextInput
 
-__all__ = ["TextNetworkEstimator", "hidden_at_random"]
+__all__ = ["TextNetworkEstimator", "hidden_at_random", "refuse_half_pretrained"]
 
 UPDATES_PER_EPOCH = 20  # at least so many for 'auto' batches, so that few texts train too
 SMALLEST_BATCH, LARGEST_BATCH = 4, 32
 LARGEST_BATCH_OF_BAGS = 128  # an update of all vectors costs more than reading a bag, and larger batches fit better
 
 
-class TextNetworkEstimator(NeuralEstimator):
+class TextNetworkEstimator(TextInput, NeuralEstimator):
     """A network on tokens with the face of an estimator; a subclass says what it predicts."""
 
     _: KW_ONLY
@@ -111,12 +112,6 @@ class TextNetworkEstimator(NeuralEstimator):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_term_codes"}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        return tags
-
 
 def hidden_at_random(
     ids: Tensor, probability: float, noise: torch.Generator, unknown: int = UNKNOWN, spared: Sequence[int] = ()
@@ -128,3 +123,13 @@ def hidden_at_random(
     if spared:
         hidden &= ~torch.isin(ids, torch.tensor(spared, device=ids.device))
     return ids.masked_fill(hidden, unknown)
+
+
+def refuse_half_pretrained(model: Any) -> None:
+    """Refuse a pretrained network without its architecture, and the architecture without a network to begin with."""
+    if (model.pretrained is not None) != (model.architecture == "pretrained") and not model._goes_on():
+        raise ValueError(
+            f"{type(model).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
+            f"from_transformers sets them, and a model file leaves the network out; got {model.architecture!r} and "
+            f"{model.pretrained!r}."
+        )

@@ -20,7 +20,7 @@ import numpy as np
 
 from margin.text.bpe_numbers import LETTER, NUMBER, WHITE
 
-__all__ = ["character_classes", "split_pieces"]
+__all__ = ["WHITE_SPACE", "character_classes", "character_ranges", "split_pieces"]
 
 # Unicode's White_Space. Python's \s also counts the separators U+001C to U+001F, which Unicode does not.
 WHITE_SPACE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
@@ -42,7 +42,7 @@ def _ascii_pattern() -> re.Pattern[str]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return _compiled(_ranges(LETTER), _ranges(NUMBER), WHITE_SPACE)
+    return _compiled(character_ranges(LETTER), character_ranges(NUMBER), WHITE_SPACE)
 
 
 def _compiled(letters: str, numbers: str, white: str) -> re.Pattern[str]:
@@ -63,7 +63,7 @@ def character_classes(ascii_only: bool) -> np.ndarray:
     return classes
 
 
-def _ranges(kind: int) -> str:
+def character_ranges(kind: int) -> str:
     r"""The class \p{L} or \p{N} as ranges, which :mod:`re` has no name for."""
     edges = np.flatnonzero(np.diff(character_classes(False) == kind, prepend=False, append=False)).tolist()
     return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in zip(edges[::2], edges[1::2], strict=True))

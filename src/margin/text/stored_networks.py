@@ -6,29 +6,40 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from margin.core.domains import MOST_LAYERS
 from margin.core.invariants import (
-    NO_COLUMNS,
-    ArrayOf,
     Count,
     FieldsOf,
-    Form,
     ListOf,
     OneOf,
+    Real,
     Sizes,
     Stored,
     StringOf,
     TrueOrFalse,
     Violation,
     optional,
-    sometimes,
 )
-from margin.neural.stored import MOST_PIXELS, TRAINED, check_built
+from margin.neural.stored import MOST_PIXELS, check_built
 from margin.neural.stored_transformers import CONFIG, check_config
-from margin.text.stored import MOST, NETWORK, STRING
-from margin.text.token_codes import TOKENS, WORD_TOKENS, TextCodes
+from margin.text.token_codes import FOLDER, TextCodes
 
-__all__ = ["FORMS"]
+__all__ = [
+    "CLASSIFIER",
+    "DECODER",
+    "ENCODER",
+    "READING",
+    "TAGGER",
+    "TRANSLATOR",
+    "decoder_is_stored",
+    "encoder_is_stored",
+    "stored_codes",
+    "tagging_network_is_stored",
+    "text_network_is_stored",
+    "translator_is_stored",
+]
 
+MOST = 2**31
 N_MARKS = 3  # tokens of a masked language model that stand for no text
 
 
@@ -47,7 +58,7 @@ def check_codes(codes: Mapping[str, str], size: int, name: str = "codes_") -> No
     if kind == "word":
         check_words(content, name)
     try:
-        read = TextCodes(kind, content)
+        read = TextCodes.of({"kind": kind, "content": content})
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise Violation(f"{name} cannot be read: {str(error)[:80]}") from None
     if read.size != size:
@@ -65,7 +76,7 @@ def check_words(content: str, name: str) -> None:
         raise Violation(f"{name} must have each word once")
 
 
-def _decoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
+def decoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.attention.config import TransformerConfig
@@ -80,19 +91,20 @@ def _decoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     )
 
 
-def _encoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
+def encoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     if "network_" not in model:
         return
-    from margin.neural.attention.config import TransformerConfig
-    from margin.neural.nets.language_nets import BERT
+    from margin.text.masked_folder import masked_network
 
     network = model["network_"]
     check_config(network["config"], model["weights_"])
+    if ("parts" in network) != (model["codes_"]["kind"] == FOLDER):
+        raise Violation("network_ must have parts where codes_ are those of a folder, and only there")
     check_codes(model["codes_"], network["vocabulary"] - N_MARKS)
-    check_built(model["weights_"], lambda: BERT(network["vocabulary"], TransformerConfig(**network["config"])))
+    check_built(model["weights_"], lambda: masked_network(network))
 
 
-def _translator_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
+def translator_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.attention.config import TransformerConfig
@@ -107,7 +119,7 @@ def _translator_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     check_built(model["weights_"], lambda: kind(*sizes, TransformerConfig(**network["config"])))
 
 
-def _text_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def text_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.nets.text import TextNetwork
@@ -143,7 +155,7 @@ def _pretrained_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: ragged_encoder(network))
 
 
-def _tagging_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def tagging_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.nets.tagging import TaggingNetwork
@@ -188,13 +200,25 @@ def _byte_pairs_are_stored(reading: Mapping[str, Any]) -> None:
             raise Violation(f"reading_ must hold a tokenizer.json of byte pairs: {str(problem)[:80]}") from None
 
 
-READING: Mapping[str, Stored] = {
-    "kind": StringOf(("word", "char", "bpe", "folder")),
-    "lowercase": TrueOrFalse(),
-    "longest_run": Count(low=1, high=MOST),
-    "max_length": optional(Count(low=1)),
-    "pairs": STRING,
+NETWORK: Mapping[str, Stored] = {
+    "d_model": Count(low=1, high=MOST),
+    "n_layers": Count(low=1, high=MOST_LAYERS),
+    "n_heads": Count(low=1, high=MOST),
+    "cell": StringOf(("rnn", "lstm", "gru")),
+    "hidden_size": Count(low=1, high=MOST),
+    "kernel_sizes": ListOf(Count(low=1, high=MOST)),
+    "n_filters": Count(low=1, high=MOST),
+    "dropout": Real(0.0, 1.0, finite=True),
 }
+READING = FieldsOf(
+    {
+        "kind": StringOf(("word", "char", "bpe", "folder")),
+        "lowercase": TrueOrFalse(),
+        "longest_run": Count(low=1, high=MOST),
+        "max_length": optional(Count(low=1)),
+        "pairs": StringOf(),
+    }
+)
 TEXT_NETWORK = FieldsOf(
     {
         **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outputs")},
@@ -202,11 +226,15 @@ TEXT_NETWORK = FieldsOf(
         **NETWORK,
     }
 )
+ENCODER_KIND: Mapping[str, Stored] = {
+    "model_type": StringOf(("bert", "roberta", "distilbert")),
+    "n_segments": Count(high=MOST),
+}
+ENCODER_PARTS: Mapping[str, Stored] = {**ENCODER_KIND, "pooler": TrueOrFalse(), "next_sentence": TrueOrFalse()}
 PRETRAINED: Mapping[str, Stored] = {
     "architecture": StringOf(("pretrained",)),
-    "model_type": StringOf(("bert", "roberta", "distilbert")),
     **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outputs")},
-    "n_segments": Count(high=MOST),
+    **ENCODER_KIND,
     "per_token": TrueOrFalse(),
     "config": CONFIG,
 }
@@ -219,65 +247,18 @@ TAGGING_NETWORK = FieldsOf(
     }
 )
 
-FORMS: Mapping[str, Form] = {
-    "TextClassifier": Form(
-        {
-            **TRAINED,
-            **NO_COLUMNS,
-            "classes_": ArrayOf("n_outputs", kind="labels"),
-            "vocabulary_": ListOf(STRING, size="n_terms"),
-            "reading_": FieldsOf(READING),
-            "network_": OneOf(TEXT_NETWORK, FieldsOf(PRETRAINED)),
-        },
-        [_text_network_is_stored],
-    ),
-    "TokenTagger": Form(
-        {
-            **TRAINED,
-            **NO_COLUMNS,
-            "tags_": ListOf(STRING, size="n_tags"),
-            "vocabulary_": ListOf(STRING, size="n_words"),
-            "outlines_": ListOf(STRING, size="n_outlines"),
-            "reading_": sometimes(STRING),
-            "network_": OneOf(TAGGING_NETWORK, FieldsOf({**PRETRAINED, "chain": TrueOrFalse()})),
-        },
-        [_tagging_network_is_stored],
-        may_be_empty=["n_outlines"],
-    ),
-    "LanguageModel": Form(
-        {
-            **TRAINED,
-            **NO_COLUMNS,
-            "codes_": stored_codes(TOKENS),
-            "network_": FieldsOf(
-                {"vocabulary": Count(low=2, high=MOST_PIXELS), "tied": TrueOrFalse(), "config": CONFIG}
-            ),
-        },
-        [_decoder_is_stored],
-    ),
-    "MaskedLanguageModel": Form(
-        {
-            **TRAINED,
-            **NO_COLUMNS,
-            "codes_": stored_codes(WORD_TOKENS),
-            "network_": FieldsOf({"vocabulary": Count(low=2, high=MOST_PIXELS), "config": CONFIG}),
-        },
-        [_encoder_is_stored],
-    ),
-    "Translator": Form(
-        {
-            **TRAINED,
-            **NO_COLUMNS,
-            "codes_": FieldsOf({side: stored_codes(TOKENS) for side in ("source", "target")}),
-            "network_": FieldsOf(
-                {
-                    **{side: Count(low=2, high=MOST_PIXELS) for side in ("source", "target")},
-                    "config": CONFIG,
-                    "architecture": StringOf(("gru",)),
-                },
-                may_lack=("architecture",),
-            ),
-        },
-        [_translator_is_stored],
-    ),
-}
+CLASSIFIER = OneOf(TEXT_NETWORK, FieldsOf(PRETRAINED))
+TAGGER = OneOf(TAGGING_NETWORK, FieldsOf({**PRETRAINED, "chain": TrueOrFalse()}))
+DECODER = FieldsOf({"vocabulary": Count(low=2, high=MOST_PIXELS), "tied": TrueOrFalse(), "config": CONFIG})
+ENCODER = FieldsOf(
+    {"vocabulary": Count(low=2, high=MOST_PIXELS), "config": CONFIG, "parts": FieldsOf(ENCODER_PARTS)},
+    may_lack=("parts",),
+)
+TRANSLATOR = FieldsOf(
+    {
+        **{side: Count(low=2, high=MOST_PIXELS) for side in ("source", "target")},
+        "config": CONFIG,
+        "architecture": StringOf(("gru",)),
+    },
+    may_lack=("architecture",),
+)

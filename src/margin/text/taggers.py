@@ -16,10 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from margin.core.domains import Integer, Number
 from margin.core.estimator import Estimator
+from margin.core.invariants import ArrayOf, Count, ListOf, Real, StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.text.chain import TagChain, sum_chain
+from margin.text.stored import unknown_words_have_a_column
 from margin.text.tagging import ChainTagger
+from margin.text.text_input import TextInput
 
 __all__ = ["CRFTagger", "HMMTagger", "shape_of", "token_features"]
 
@@ -54,17 +57,17 @@ def _parts(word: str) -> tuple[tuple[str, ...], str, str]:
     return own, f"before={low}", f"after={low}"
 
 
-class _Tagger(ChainTagger, Estimator):
+class _Tagger(ChainTagger, TextInput, Estimator):
     """A tagger whose chain is three arrays."""
 
-    first_: np.ndarray = attribute("Score of each tag at the start of a sentence.")
-    between_: np.ndarray = attribute("Score of each tag (column) after each tag (row).")
-    last_: np.ndarray = attribute("Score of each tag at the end of a sentence.")
+    first_: np.ndarray = attribute(ArrayOf("n_tags", kind="float64"), "Score of each tag at the start of a sentence.")
+    between_: np.ndarray = attribute(
+        ArrayOf("n_tags", "n_tags", kind="float64"), "Score of each tag (column) after each tag (row)."
+    )
+    last_: np.ndarray = attribute(ArrayOf("n_tags", kind="float64"), "Score of each tag at the end of a sentence.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
 
@@ -105,8 +108,11 @@ class HMMTagger(_Tagger):
     alpha: float = parameter(0.1, Number(above=0, search=(1e-3, 10), log=True), "Added to every count.")
     _: KW_ONLY
 
-    words_: list[str] = attribute("Words and outlines that were seen.")
-    emissions_: np.ndarray = attribute("Log-probability of each word or outline (column) given each tag (row).")
+    words_: list[str] = attribute(ListOf(StringOf(), size="n_words"), "Words and outlines that were seen.")
+    emissions_: np.ndarray = attribute(
+        ArrayOf("n_tags", "n_words"), "Log-probability of each word or outline (column) given each tag (row)."
+    )
+    _stored_rules = (unknown_words_have_a_column,)
 
     def fit(self, X: Any, y: Any) -> HMMTagger:
         """Count in sentences (strings or lists of words) and their tags (strings or lists of tags)."""
@@ -162,10 +168,14 @@ class CRFTagger(_Tagger):
     max_iter: int = parameter(200, Integer(low=1), "Most iterations of L-BFGS.")
     tol: float = parameter(1e-5, Number(low=0), "The solver stops when no entry of the gradient is larger.")
 
-    features_: list[str] = attribute("The features, in alphabetical order.")
-    weights_: np.ndarray = attribute("Weight of each feature (row) for each tag (column).")
-    loss_: float = attribute("The objective at the solution.")
-    n_iter_: int = attribute("Iterations of L-BFGS.")
+    features_: list[str] = attribute(
+        ListOf(StringOf(), size="n_token_features"), "The features, in alphabetical order."
+    )
+    weights_: np.ndarray = attribute(
+        ArrayOf("n_token_features", "n_tags"), "Weight of each feature (row) for each tag (column)."
+    )
+    loss_: float = attribute(Real(), "The objective at the solution.")
+    n_iter_: int = attribute(Count(), "Iterations of L-BFGS.")
 
     def fit(self, X: Any, y: Any) -> CRFTagger:
         """Learn from sentences (strings or lists of words) and their tags (strings or lists of tags)."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.invariants import ListOf, StringOf
 from margin.core.parameters import Declared, attribute
 from margin.text.chain import TagChain, decode_chain, sum_chain
 from margin.text.entities import entity_scores
@@ -32,7 +33,7 @@ def tagged_sentences(owner: str, X: Any, y: Any) -> tuple[list[list[str]], list[
 class ChainTagger(Declared):
     """Tags of words by a chain; a subclass scores the tags of words and has the chain."""
 
-    tags_: list[str] = attribute("The tags, in alphabetical order.")
+    tags_: list[str] = attribute(ListOf(StringOf(), size="n_tags"), "The tags, in alphabetical order.")
 
     @abstractmethod
     def _scores(self, sentences: list[list[str]]) -> np.ndarray:

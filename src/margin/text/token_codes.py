@@ -16,11 +16,12 @@ from margin.text.bpe import BytePairTokenizer
 from margin.text.pieces import split_pieces
 from margin.text.texts import check_unicode, text_items
 
-__all__ = ["END", "TOKENS", "WORD_TOKENS", "TextCodes", "one_text", "texts_of"]
+__all__ = ["END", "FOLDER", "TOKENS", "WORD_TOKENS", "TextCodes", "one_text", "texts_of"]
 
 END = 0  # before the first token of a text and after its last one
 TOKENS = ("char", "byte", "bpe")
 WORD_TOKENS = (*TOKENS, "word")  # for models that write nothing: an unknown word cannot be written
+FOLDER = "folder"  # the tokenizer of a pretrained encoder
 UNKNOWN_WORD = " \ufffd"
 UNSEEN = -1  # stands for a character without a code until it is left out
 
@@ -92,6 +93,11 @@ class TextCodes:
         return _read(stored["kind"], stored["content"])
 
     @property
+    def spaced(self) -> bool:
+        """Whether tokens have the space before them."""
+        return self.kind in ("word", "bpe")
+
+    @property
     def stored(self) -> dict[str, str]:
         """What :meth:`of` reads."""
         return {"kind": self.kind, "content": self.content}
@@ -161,4 +167,8 @@ class TextCodes:
 
 @lru_cache(maxsize=8)
 def _read(kind: str, content: str) -> TextCodes:
+    if kind == FOLDER:
+        from margin.text.folder_codes import FolderTextCodes
+
+        return FolderTextCodes(content)
     return TextCodes(kind, content)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Either, Flag, Integer
+from margin.core.invariants import ListOf, StringOf, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
@@ -24,8 +25,9 @@ from margin.neural.training import Rows
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.chain import TagChain, decode_chain
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
+from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
 from margin.text.sentences import vocabulary_of
+from margin.text.stored_networks import TAGGER, tagging_network_is_stored
 from margin.text.taggers import shape_of
 from margin.text.tagging import ChainTagger
 from margin.text.terms import FIRST, UNKNOWN
@@ -61,10 +63,17 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
     chain: bool = parameter(True, Flag(), "Whether neighboring tags have scores: a conditional random field.")
     min_count: int = parameter(1, Integer(low=1), "Words that occur less often in fit are unknown.")
 
-    vocabulary_: list[str] = attribute("The words in lower case, the commonest first.")
-    outlines_: list[str] = attribute("The outlines of words, in alphabetical order.")
+    vocabulary_: list[str] = attribute(
+        ListOf(StringOf(), size="n_words"), "The words in lower case, the commonest first."
+    )
+    outlines_: list[str] = attribute(
+        ListOf(StringOf(), size="n_outlines"), "The outlines of words, in alphabetical order."
+    )
     _pretrained_prefix = "scores."
-    reading_: str = attribute("The tokenizer.json of a pretrained encoder, else empty.")
+    reading_: str = attribute(sometimes(StringOf()), "The tokenizer.json of a pretrained encoder, else empty.")
+    network_: dict[str, Any] = attribute(TAGGER)
+    _stored_rules = (tagging_network_is_stored,)
+    _may_be_empty = ("n_outlines",)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -134,12 +143,7 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if (self.pretrained is not None) != (self.architecture == "pretrained") and not self._goes_on():
-            raise ValueError(
-                f"{type(self).__name__}: architecture 'pretrained' and a pretrained network belong together, as "
-                f"from_transformers sets them, and a model file leaves the network out; got {self.architecture!r} and "
-                f"{self.pretrained!r}."
-            )
+        refuse_half_pretrained(self)
 
     def _describe(self, described: dict[str, Any]) -> None:
         if self.architecture != "pretrained":

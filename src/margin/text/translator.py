@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number
+from margin.core.invariants import FieldsOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
@@ -33,6 +34,8 @@ from margin.neural.training.steps import Objective, Terms
 from margin.neural.weights import device_of
 from margin.text.beam import beam_search
 from margin.text.bleu import bleu
+from margin.text.stored_networks import TRANSLATOR, stored_codes, translator_is_stored
+from margin.text.text_input import TextInput
 from margin.text.token_codes import END, TOKENS, TextCodes, one_text, texts_of
 
 __all__ = ["Translator"]
@@ -47,7 +50,7 @@ AT_ONCE = 32  # texts translated together
 Pairs = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
+class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimator):
     r"""Encoder and decoder that write one text for another: a transformer, or recurrent networks with attention.
 
     With ``architecture='gru'`` the source is read in both directions and the decoder attends to it from its state
@@ -55,7 +58,8 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
     are a transformer's.
 
     ``X`` and ``y`` are sequences of strings, one pair after another. ``predict`` follows the ``beam_width`` best
-    beginnings of every text; ``score`` is BLEU.
+    beginnings of every text; ``score`` is BLEU. Sentences want tens of thousands of pairs: from a few thousand it
+    learns less than one gets by looking up the most similar sentence.
 
     Examples
     --------
@@ -103,7 +107,12 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
     learning_rate_init: float = default(0.003)
     shuffle: bool = parameter(True, Choice(True, search=False), "Pairs come in random order: always True.")
 
-    codes_: dict[str, dict[str, str]] = attribute("Kind and content of the tokens of 'source' and 'target'.")
+    codes_: dict[str, dict[str, str]] = attribute(
+        FieldsOf({side: stored_codes(TOKENS) for side in ("source", "target")}),
+        "Kind and content of the tokens of 'source' and 'target'.",
+    )
+    network_: dict[str, Any] = attribute(TRANSLATOR)
+    _stored_rules = (translator_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from pairs of texts, yielding records; ``state`` continues a fit exactly where it was taken."""
@@ -117,7 +126,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
             side: self._codes(side) if self._goes_on() else TextCodes.learn(self.tokens, part, self.vocab_size)
             for side, part in texts.items()
         }
-        sources, targets = (self._encoded(codes[side], part, side) for side, part in texts.items())
+        sources, targets = (self._encode(codes[side], part, side) for side, part in texts.items())
         pairs = [(source, np.array([END, *target])) for source, target in zip(sources, targets)]
         network = {"source": codes["source"].size, "target": codes["target"].size, "config": asdict(config)}
         if self.architecture != "transformer":
@@ -133,7 +142,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         """The translation of every text; that of an empty one is empty."""
         owner, translations = type(self).__name__, []
         codes = self._codes("target")
-        sources = self._encoded(self._codes("source"), texts_of(owner, X), "source")
+        sources = self._encode(self._codes("source"), texts_of(owner, X), "source")
         order = np.argsort([len(source) for source in sources], kind="stable")
         with torch.inference_mode(), torch_threads(available()):
             for first in range(0, len(order), AT_ONCE):
@@ -152,7 +161,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         """Mean log-probability of a token of every target, its end included, given its source: nats per token."""
         owner, module = type(self).__name__, self._ready_module()
         both = [
-            self._encoded(self._codes(side), texts, side)
+            self._encode(self._codes(side), texts, side)
             for side, texts in zip(("source", "target"), text_pairs(owner, X, y))
         ]
         pairs = [(source, np.array([END, *target])) for source, target in zip(*both, strict=True)]
@@ -162,7 +171,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         """Where the decoder looks while it writes ``target``: (heads, target tokens, source tokens) of every block."""
         owner, module = type(self).__name__, self._ready_module()
         ids = [
-            self._placed(self._encoded(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
+            self._placed(self._encode(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
             for side, text in (("source", source), ("target", target))
         ]
         begun = torch.cat([torch.full((1, 1), END, device=ids[1].device), ids[1][:, :-1]], dim=1)
@@ -179,7 +188,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         check_is_fitted(self)
         return TextCodes.of(self.codes_[side])
 
-    def _encoded(self, codes: TextCodes, texts: Sequence[str], side: str) -> list[np.ndarray]:
+    def _encode(self, codes: TextCodes, texts: Sequence[str], side: str) -> list[np.ndarray]:
         """Every text with its end, within the context."""
         owner = type(self).__name__
         sequences = codes.encode_all(texts, owner)
@@ -200,7 +209,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def _learn(self, pairs: Pairs, held: Pairs, seed: int, state: Any) -> Iterator[Record]:
         seeds = Seeds.of(seed)
-        module = self._begun(seeds)
+        module = self._begin_network(seeds)
         batches = PairBatches(pairs, self.batch_size, seeds.order)
         step = self._minimize(module, next_of_pair(self.label_smoothing), batches, len(pairs), seeds)
 
@@ -232,7 +241,6 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.target_tags.required = True
         return tags
 

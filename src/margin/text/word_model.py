@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, ListOf, StringOf
 from margin.core.parameters import attribute
 from margin.text.sentences import sentences_of, vocabulary_of
+from margin.text.text_input import TextInput
 from margin.text.word_vectors import analogy, nearest_words
+
+if TYPE_CHECKING:
+    from margin.neural.estimators.fine_tuning import PretrainedNetwork
 
 __all__ = ["WordVectorModel"]
 
 
-class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator):
+class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TextInput, IterativeEstimator):
     """Vectors of words learned from texts; a text becomes the mean of the vectors of its known words."""
 
-    vocabulary_: list[str] = attribute("The words, the commonest first.")
-    counts_: np.ndarray = attribute("How often each word occurs in the texts of training.")
-    vectors_: np.ndarray = attribute("One row per word.")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        return tags
+    vocabulary_: list[str] = attribute(ListOf(StringOf(), size="n_words"), "The words, the commonest first.")
+    counts_: np.ndarray = attribute(
+        ArrayOf("n_words", kind="int64", low=1), "How often each word occurs in the texts of training."
+    )
+    vectors_: np.ndarray = attribute(ArrayOf("n_words", "vector_size"), "One row per word.")
 
     def vector(self, word: str) -> np.ndarray:
         """The vector of a word."""
@@ -56,6 +57,13 @@ class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterati
             known = [position[word] for word in sentence if word in position]
             means.append(self.vectors_[known].mean(axis=0) if known else np.zeros(self.vectors_.shape[1]))
         return np.vstack([rows, *means])
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """The vectors as where a fit begins: ``TextClassifier.from_encoder(model)``."""
+        check_is_fitted(self)
+        from margin.text.word_starts import word_start
+
+        return word_start(type(self).__name__, self.vocabulary_, self.vectors_)
 
     def _refuse_diverged(self, vectors: np.ndarray, iteration: int) -> None:
         """A pass whose vectors overflow is not kept: the model has those of the pass before."""

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from margin.core.row_files import row_array
 from margin.core.streaming import RowBlock, Stream, StreamPart
 from margin.core.summaries import plain_labels
-from margin.data.streams.spilled import row_array
 from margin.trees.binning import SUBSAMPLE, Bins, apply_bins, find_bins
 
 __all__ = ["StreamedRows", "checked_rows"]

@@ -23,8 +23,10 @@ from margin.foundations.probability import (
     log_binomial_coefficient,
     marginal_density,
     multinomial_coefficient,
+    natural_parameter_mean,
     normal_posterior,
     partial_correlation,
+    poisson_rate_mean,
     posterior,
     tweedie,
 )
@@ -153,6 +155,9 @@ def test_conditional_times_marginal_is_the_joint(seed):
         (lambda: MarkovChain([[0.5, 0.4], [0.5, 0.5]]), "rows of P must sum to 1"),
         (lambda: MarkovChain(np.eye(2)).stationary(), "not unique; the chain has 2 closed classes"),
         (lambda: tweedie([1.0, 2.0], 1.0, [0.0]), "one shape"),
+        (lambda: natural_parameter_mean([1.0, 2.0], [0.0]), "score and base_score must have one shape"),
+        (lambda: poisson_rate_mean([1.0]), "pmf must be a vector of two probabilities or more"),
+        (lambda: poisson_rate_mean([0.5, -0.1]), "pmf must be a vector of two probabilities or more"),
         (lambda: denoised_mean(1.0, 0.0, 0.0), r"alpha_bar must lie in \(0, 1\]; got 0.0."),
     ],
 )

@@ -135,3 +135,25 @@ def posterior_means_by_scores(seed: int) -> Verdict:
         numbers=near(ours.tweedie(x, 0.5, -x / 2), 0.75 * x, tolerance=1e-12),
         denoised=near(ours.denoised_mean(x, alpha, -(x - 0.3) / variance), clean, tolerance=1e-10),
     )
+
+
+@oracle(*(f"{PATH}.{name}" for name in ("natural_parameter_mean", "poisson_rate_mean")))
+def posterior_means_in_exponential_families(seed: int) -> Verdict:
+    """Two rates with given weights, summed over; a normal prior, where both slopes are known."""
+    rng = np.random.default_rng(seed)
+    rates, weights, z = np.array([0.6, 3.1, 7.4]), rng.dirichlet([2.0, 3.0, 1.5]), np.arange(6)
+    mass = weights * stats.poisson.pmf(np.arange(7)[:, None], rates)
+    sums = mass.sum(axis=1)
+    x, m, prior, noise = rng.normal(size=4), 0.7, 1.9, 0.6  # means and variances
+    gap = np.append(sums[:3], 0.0)  # of the counts 0, 1, 2 and of none with 3
+    return every(
+        rates=near(ours.poisson_rate_mean(sums), (mass @ rates / sums)[:6], tolerance=1e-12),
+        length=equal(ours.poisson_rate_mean(sums).shape, z.shape),
+        nobody_after=equal(ours.poisson_rate_mean(gap)[-1], 0.0),
+        nobody=equal(np.isnan(ours.poisson_rate_mean([0.5, 0.0, 0.5])).tolist(), [False, True]),
+        normal=near(
+            noise * ours.natural_parameter_mean(-(x - m) / (prior + noise), -x / noise),
+            (noise * m + prior * x) / (prior + noise),
+            tolerance=1e-12,
+        ),
+    )

@@ -336,7 +336,7 @@ def the_widest_slab(seed: int) -> Verdict:
     )
 
 
-@oracle("margin.optimize.rules.AdamMoments", "margin.optimize.rules.Descent", "margin.optimize.methods.minimize")
+@oracle("margin.optimize.rules.adam.AdamMoments", "margin.optimize.rules.Descent", "margin.optimize.methods.minimize")
 def moments_and_steps(seed: int) -> Verdict:
     """Averages of gradients with their weights written out; minima where SciPy finds them."""
     rng = np.random.default_rng(seed)

@@ -11,12 +11,12 @@ from margin.data.streams.sources import ArrowRows, ParquetRows, RowSource, named
 from margin.data.streams.stream_columns import StreamColumns, made_of
 from margin.data.streams.text_rows import TextRows
 
-__all__ = ["check_headers", "judged_rows"]
+__all__ = ["check_headers", "first_rows"]
 
 JUDGED_ROWS, JUDGED_PARTS = 20_000, 16  # rows by which columns are judged, from parts all over the stream
 
 
-def judged_rows(sources: Sequence[RowSource], names: Sequence[str] | None) -> Any:
+def first_rows(sources: Sequence[RowSource], names: Sequence[str] | None) -> Any:
     """The first rows of parts all over the stream, as one Arrow table."""
     import pyarrow as pa
 
@@ -27,7 +27,8 @@ def judged_rows(sources: Sequence[RowSource], names: Sequence[str] | None) -> An
         table = next((t for t in source.tables(None, {}) if t.num_rows), None)
         if table is None:
             continue
-        found.append((source, table.slice(0, max(1, JUDGED_ROWS // len(places)))))
+        few = np.arange(min(table.num_rows, max(1, JUDGED_ROWS // len(places))))
+        found.append((source, table.take(few)))  # a copy: a slice would keep the whole block in memory
     if not found:
         raise ValueError("stream: there are no rows.")
     first = found[0][1]

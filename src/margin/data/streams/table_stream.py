@@ -12,7 +12,7 @@ from typing import Any
 
 from margin.core.streaming import InOrder, PartRunner, RowBlock, Stream, StreamPart
 from margin.data.streams.files import file_hash, stream_files
-from margin.data.streams.headers import check_headers, judged_rows
+from margin.data.streams.headers import check_headers, first_rows
 from margin.data.streams.sources import BLOCK_ROWS, RowSource, dask_sources, file_sources, frame_sources
 from margin.data.streams.stream_columns import StreamColumns, judge_stream_columns
 
@@ -61,7 +61,7 @@ def stream(
     if not sources:
         raise ValueError("stream: there are no rows.")
     names = None if columns is None else [*columns, *([] if target is None or target in columns else [target])]
-    sample = judged_rows(sources, names)
+    sample = first_rows(sources, names)
     judged = judge_stream_columns(sample, target, columns, dict(kinds or {}))
     check_headers(sources, judged)
     return TableStream(tuple(sources), judged, tuple(files))

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 from margin.core.lazy_names import lazy_names
 from margin.foundations.probability.bayes import DiscreteBayes, bayes, grid_posterior, normal_posterior, posterior
 from margin.foundations.probability.monte_carlo import MonteCarloEstimate, monte_carlo, monte_carlo_pi
-from margin.foundations.probability.tweedie import denoised_mean, tweedie
+from margin.foundations.probability.tweedie import (
+    denoised_mean,
+    natural_parameter_mean,
+    poisson_rate_mean,
+    tweedie,
+)
 
 if TYPE_CHECKING:
     from margin.foundations.probability.categories import Categorical, Multinomial, multinomial_coefficient
@@ -154,11 +159,13 @@ __all__ = [
     "monte_carlo",
     "monte_carlo_pi",
     "multinomial_coefficient",
+    "natural_parameter_mean",
     "noised_density",
     "normal_posterior",
     "partial_correlation",
     "pathwise_derivative",
     "periodic_kernel",
+    "poisson_rate_mean",
     "polynomial_features",
     "polynomial_kernel",
     "posterior",

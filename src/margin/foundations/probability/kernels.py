@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from margin.core.docstrings import with_parameters
 from margin.foundations.probability.arguments import integer, positive, real
 from margin.foundations.probability.pair_matrices import (
     Matrix,
@@ -26,6 +27,7 @@ from margin.foundations.probability.pair_matrices import (
     fill_distances,
     fill_products,
 )
+from margin.foundations.probability.parameter_texts import COVARIANCE
 from margin.foundations.probability.radial import EXPONENTIAL, GAUSSIAN
 
 __all__ = [
@@ -43,15 +45,9 @@ __all__ = [
 ]
 
 
+@with_parameters(COVARIANCE)
 def linear_kernel(X: ArrayLike, Z: ArrayLike | None = None) -> Matrix:
     """:math:`x^\\top z` for all pairs of rows, (n, m).
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows.
-    Z : array-like of shape (m, d), optional
-        Other rows; ``X`` itself by default.
 
     Examples
     --------
@@ -62,15 +58,12 @@ def linear_kernel(X: ArrayLike, Z: ArrayLike | None = None) -> Matrix:
     return X @ (X if Z is None else Z).T
 
 
+@with_parameters(COVARIANCE)
 def polynomial_kernel(X: ArrayLike, Z: ArrayLike | None = None, degree: int = 2, offset: float = 1.0) -> Matrix:
     """:math:`(x^\\top z + c)^d`: all monomials up to degree d when c > 0, only those of degree d when c = 0.
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Rows.
-    Z : array-like of shape (m, d), optional
-        Other rows; ``X`` itself by default.
     degree : int
         The degree d.
     offset : float
@@ -106,16 +99,10 @@ def raise_in_place(block: Matrix, degree: int) -> None:
             base *= base
 
 
+@with_parameters(COVARIANCE)
 def squared_distances(X: ArrayLike, Z: ArrayLike | None = None) -> Matrix:
     r""":math:`\|x-z\|^2 = \|x\|^2 + \|z\|^2 - 2x^\top z` for all pairs, never negative, zero on the diagonal of
     (X, X). Both sets are centered first, so that a common offset costs no digits.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows.
-    Z : array-like of shape (m, d), optional
-        Other rows; ``X`` itself by default.
 
     Examples
     --------
@@ -126,17 +113,9 @@ def squared_distances(X: ArrayLike, Z: ArrayLike | None = None) -> Matrix:
     return fill_distances(X, Z, lambda _: None)
 
 
+@with_parameters(COVARIANCE)
 def rbf_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float = 1.0) -> Matrix:
     r""":math:`\exp(-\|x-z\|^2/2\ell^2)`: one on the diagonal, positive definite for distinct points.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows.
-    Z : array-like of shape (m, d), optional
-        Other rows; ``X`` itself by default.
-    length_scale : float
-        Length scale, :math:`\ell`.
 
     Examples
     --------
@@ -146,24 +125,17 @@ def rbf_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float = 1
     return GAUSSIAN(X, Z, length_scale)
 
 
+@with_parameters(COVARIANCE)
 def laplace_kernel(X: ArrayLike, Z: ArrayLike | None = None, length_scale: float = 1.0) -> Matrix:
     r""":math:`\exp(-\|x-z\|/\ell)` with the Euclidean norm: continuous but rough Gaussian-process draws.
 
     Square roots of distances computed by a matrix product carry an error of about 1e-8 (float64) times the spread
     of the data for nearly coincident points, and none on the diagonal.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows.
-    Z : array-like of shape (m, d), optional
-        Other rows; ``X`` itself by default.
-    length_scale : float
-        Length scale, :math:`\ell`.
     """
     return EXPONENTIAL(X, Z, length_scale)
 
 
+@with_parameters(COVARIANCE)
 def periodic_kernel(X: ArrayLike, Z: ArrayLike | None = None, period: float = 1.0, length_scale: float = 1.0) -> Matrix:
     r""":math:`\exp(-\frac2{\ell^2}\sum_j\sin^2(\pi(x_j-z_j)/p))`: functions that repeat with period p.
 
@@ -173,14 +145,8 @@ def periodic_kernel(X: ArrayLike, Z: ArrayLike | None = None, period: float = 1.
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Rows.
-    Z : array-like of shape (m, d), optional
-        Other rows; ``X`` itself by default.
     period : float
         The period p.
-    length_scale : float
-        Length scale, :math:`\ell`.
     """
     X, Z = checked_pair("periodic_kernel", X, Z)
     turn = X.dtype.type(2 * np.pi / positive("periodic_kernel", "period", period))
@@ -207,14 +173,9 @@ def length_scale_from_gamma(gamma: float) -> float:
     return float(1 / np.sqrt(2 * positive("length_scale_from_gamma", "gamma", gamma)))
 
 
+@with_parameters(COVARIANCE)
 def gamma_from_length_scale(length_scale: float) -> float:
-    r""":math:`\gamma = 1/2\ell^2`.
-
-    Parameters
-    ----------
-    length_scale : float
-        Length scale, :math:`\ell`.
-    """
+    r""":math:`\gamma = 1/2\ell^2`."""
     return 1 / (2 * positive("gamma_from_length_scale", "length_scale", length_scale) ** 2)
 
 

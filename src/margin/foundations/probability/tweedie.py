@@ -2,6 +2,10 @@ r"""Tweedie's formula: the posterior mean of a noisy value from the score of its
 
 .. math:: z\mid\mu \sim \mathcal N(\mu, \Sigma) \ \Rightarrow\ E[\mu\mid z] = z + \Sigma\,\nabla_z\log p(z),
           \qquad p(z) = \int p(\mu)\,\mathcal N(z;\mu,\Sigma)\,d\mu
+
+The normal law is one of the exponential families :math:`p(z\mid\eta) = h(z)\,e^{\eta z - A(\eta)}`, in all of which
+the natural parameter has the posterior mean :math:`E[\eta\mid z] = \frac{d}{dz}\log\frac{p(z)}{h(z)}`. For counts
+:math:`z\mid\lambda \sim \mathrm{Poisson}(\lambda)` the same steps give :math:`E[\lambda\mid z]` without a derivative.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from margin.foundations.probability.arguments import Array, numbers
 
-__all__ = ["denoised_mean", "tweedie"]
+__all__ = ["denoised_mean", "natural_parameter_mean", "poisson_rate_mean", "tweedie"]
 
 
 def tweedie(z: ArrayLike, covariance: ArrayLike, score: ArrayLike) -> Array:
@@ -50,3 +54,44 @@ def denoised_mean(x_t: ArrayLike, alpha_bar: float, score: ArrayLike) -> Array:
     if not 0 < alpha_bar <= 1:
         raise ValueError(f"denoised_mean: alpha_bar must lie in (0, 1]; got {alpha_bar!r}.")
     return tweedie(x_t, 1 - alpha_bar, score) / np.sqrt(alpha_bar)
+
+
+def natural_parameter_mean(score: ArrayLike, base_score: ArrayLike) -> Array:
+    r"""E[eta | z] in an exponential family from the slopes of log p(z), the marginal, and log h(z), the base.
+
+    .. math:: E[\eta\mid z] = \frac{d}{dz}\log p(z) - \frac{d}{dz}\log h(z)
+
+    A normal value of known variance has :math:`\eta = \mu/\sigma^2` and :math:`\frac{d}{dz}\log h = -z/\sigma^2`: this
+    is then :func:`tweedie`.
+
+    >>> float(natural_parameter_mean(-2.0 / 2, -2.0))  # mu ~ N(0, 1), noise 1, z = 2
+    1.0
+    """
+    score = numbers("natural_parameter_mean", "score", score)
+    base_score = numbers("natural_parameter_mean", "base_score", base_score)
+    if score.shape != base_score.shape:
+        raise ValueError(
+            f"natural_parameter_mean: score and base_score must have one shape; got {score.shape} and "
+            f"{base_score.shape}."
+        )
+    return score - base_score
+
+
+def poisson_rate_mean(pmf: ArrayLike) -> Array:
+    r"""E[lambda | z] for z = 0, 1, ... from the marginal probabilities of counts whose Poisson rate is random.
+
+    .. math:: E[\lambda\mid z] = (z + 1)\,\frac{p(z + 1)}{p(z)}
+
+    Relative frequencies in place of the probabilities make it an estimate that needs no prior (Robbins, 1956). The last
+    count has no successor, so there is one number less than there are probabilities; a count that never occurs has no
+    posterior and gives NaN.
+
+    >>> poisson_rate_mean([0.5, 0.25, 0.125]).tolist()  # lambda ~ Exponential(1): the posterior mean is (z + 1) / 2
+    [0.5, 1.0]
+    """
+    p = numbers("poisson_rate_mean", "pmf", pmf)
+    if p.ndim != 1 or len(p) < 2 or (p < 0).any():
+        raise ValueError(f"poisson_rate_mean: pmf must be a vector of two probabilities or more; got {pmf!r}.")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.arange(1, len(p)) * p[1:] / p[:-1]
+    return np.where(p[:-1] > 0, means, np.nan)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         spherical_distance,
         whitening,
     )
-    from margin.foundations.statistics.gaussian_process import GaussianProcess
+    from margin.foundations.statistics.gaussian_process import GaussianProcess, observation_weights
     from margin.foundations.statistics.glm import GLMFit, fit_glm
     from margin.foundations.statistics.intervals import Interval, confidence_interval, mean_interval, studentized_mean
     from margin.foundations.statistics.likelihood import LikelihoodEstimate, fit_conditional, mle, mle_numerical
@@ -133,6 +133,7 @@ __all__ = [
     "natural_spline_basis",
     "nested_f_test",
     "normal_quantile_points",
+    "observation_weights",
     "one_way_anova",
     "p_value",
     "quadratic_distance",

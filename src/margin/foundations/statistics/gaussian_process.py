@@ -22,7 +22,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from margin.foundations.statistics.arguments import Floats, integer, vector
 from margin.foundations.statistics.covariance_functions import CovarianceFunction, points
 
-__all__ = ["GaussianProcess", "stable_cholesky", "zero_mean"]
+__all__ = ["GaussianProcess", "observation_weights", "stable_cholesky", "zero_mean"]
 
 # Smooth kernels on close points are singular to working precision: the least of these that helps is added,
 # relative to the mean variance.
@@ -82,6 +82,25 @@ class GaussianProcess:
         return GaussianProcess(
             _PosteriorKernel(self.kernel, at, L), _PosteriorMean(self.mean, self.kernel, at, weights)
         )
+
+
+def observation_weights(kernel: CovarianceFunction, x: ArrayLike, at: ArrayLike, noise: float = 0.0) -> Floats:
+    r"""How much each value observed at ``at`` moves the posterior mean at each point of ``x``: (len(x), len(at)).
+
+    .. math:: \frac{\partial\mu'(x_i)}{\partial y_j} = \left[k(x, X) (k(X, X) + \sigma^2 I)^{-1}\right]_{ij}
+
+    The kernel alone would be the influence of a point that is observed by itself; the inverse divides it among points
+    that tell the same, so that a near one shields those behind it.
+
+    >>> from margin.foundations.statistics.covariance_functions import RBFCovariance
+    >>> observation_weights(RBFCovariance(1.0), [0.0], [0.0, 9.0], noise=1.0).round(3).tolist()
+    [[0.5, 0.0]]
+    """
+    where = points(at)
+    if not (np.isfinite(noise) and noise >= 0):
+        raise ValueError(f"observation_weights: noise must be a variance of at least 0; got {noise!r}.")
+    L = stable_cholesky(kernel(where, where) + noise * np.eye(len(where)))
+    return np.asarray(cho_solve((L, True), kernel(where, points(x))).T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.arguments import finite
 from margin.core.domains import Either, Flag, Integer, Nested, Optional, Seed
 from margin.core.estimator import RUNNING, IterativeEstimator, Loop
+from margin.core.invariants import ArrayOf, ModelWith, optional
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, seed_estimator, seed_from
 from margin.core.records import Record
@@ -76,10 +77,15 @@ class LatentDiffusion(IterativeEstimator):
     random_state: RandomLike = parameter(None, Seed(), "Draws what both models draw while they learn.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    autoencoder_: Any = attribute("The autoencoder that has learned.")
-    diffusion_: Any = attribute("The diffusion of codes; None while the autoencoder learns.")
-    code_center_: np.ndarray = attribute("Mean of every coordinate of the codes.")
-    code_scale_: np.ndarray = attribute("Deviation of every coordinate of the codes.")
+    autoencoder_: Any = attribute(
+        ModelWith(["transform", "inverse_transform"], columns="n_features"), "The autoencoder that has learned."
+    )
+    diffusion_: Any = attribute(
+        optional(ModelWith(["sample_path"], columns="n_codes")),
+        "The diffusion of codes; None while the autoencoder learns.",
+    )
+    code_center_: np.ndarray = attribute(ArrayOf("n_codes"), "Mean of every coordinate of the codes.")
+    code_scale_: np.ndarray = attribute(ArrayOf("n_codes"), "Deviation of every coordinate of the codes.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (``y`` goes to a conditional diffusion), yielding the records of both models."""

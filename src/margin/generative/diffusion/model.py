@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from margin.core.arguments import real
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf, optional
 from margin.core.number_range import finite_values
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -31,6 +32,7 @@ from margin.generative.diffusion.samplers import SAMPLERS
 from margin.generative.diffusion.schedules import NOISE_SCHEDULES, NoiseSchedule, noise_schedule
 from margin.generative.images import check_image_shape, common_scaling, flat, shaped
 from margin.generative.labels import class_numbers, encode_labels
+from margin.generative.stored import DIFFUSION_NETWORK, ROW_SHAPE_FORM, denoiser_is_stored
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
@@ -135,11 +137,19 @@ class DiffusionModel(NeuralEstimator):
     batch_size: int | str = default(128)
     max_iter: int = default(200, "Most epochs.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column before noise is added.")
-    scale_: np.ndarray = attribute("What every column is divided by before noise is added.")
-    range_: np.ndarray = attribute("Smallest and largest value of every column, (2, p): new rows stay between them.")
-    row_shape_: list[int] | None = attribute(ROW_SHAPE)
-    classes_: np.ndarray | None = attribute("Classes of a conditional model, sorted; None without.")
+    center_: np.ndarray = attribute(
+        ArrayOf("n_features"), "What is subtracted from every column before noise is added."
+    )
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by before noise is added.")
+    range_: np.ndarray = attribute(
+        ArrayOf(2, "n_features"), "Smallest and largest value of every column, (2, p): new rows stay between them."
+    )
+    row_shape_: list[int] | None = attribute(ROW_SHAPE_FORM, ROW_SHAPE)
+    classes_: np.ndarray | None = attribute(
+        optional(ArrayOf("n_classes", kind="labels")), "Classes of a conditional model, sorted; None without."
+    )
+    network_: dict[str, Any] = attribute(DIFFUSION_NETWORK)
+    _stored_rules = (denoiser_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (and the classes ``y`` if conditional), yielding records; ``state`` continues a fit."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from margin.core.arguments import real
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -25,6 +26,7 @@ from margin.generative.diffusion.model import DENOISERS, ROWS_AT_ONCE
 from margin.generative.diffusion.score_network import ScoreNetwork, noise_conditional_loss
 from margin.generative.diffusion.scores import denoised_by_score
 from margin.generative.images import check_image_shape, common_scaling, flat, shaped
+from margin.generative.stored_systems import ROW_SHAPE_FORM, SCORE_NETWORK, score_network_is_stored
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
@@ -110,9 +112,13 @@ class ScoreModel(NeuralEstimator):
     batch_size: int | str = default(128)
     max_iter: int = default(200, "Most epochs.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column before noise is added.")
-    scale_: np.ndarray = attribute("What every column is divided by before noise is added.")
-    row_shape_: list[int] | None = attribute(ROW_SHAPE)
+    center_: np.ndarray = attribute(
+        ArrayOf("n_features"), "What is subtracted from every column before noise is added."
+    )
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by before noise is added.")
+    row_shape_: list[int] | None = attribute(ROW_SHAPE_FORM, ROW_SHAPE)
+    network_: dict[str, Any] = attribute(SCORE_NETWORK)
+    _stored_rules = (score_network_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the loss; ``state`` continues a fit exactly."""

@@ -15,6 +15,7 @@ from torch import nn
 
 from margin.core.domains import Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
@@ -25,6 +26,7 @@ from margin.generative.gan.networks import SMALLEST_SIDE
 from margin.generative.gan.translation import cycle_terms, judge_terms
 from margin.generative.gan.translators import BothJudges, BothWays
 from margin.generative.images import check_image_shape, flat, pixel_scaling, shaped
+from margin.generative.stored_systems import CYCLE_NETWORK, ROW_SHAPE_FORM, cycle_is_stored
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.scaling import Scaling
@@ -103,11 +105,17 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
     batch_size: int | str = default(64)
     max_iter: int = default(50, "Most epochs of the larger set.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column of the first set for the networks.")
-    scale_: np.ndarray = attribute("What every column of the first set is divided by.")
-    target_center_: np.ndarray = attribute("What is subtracted from every column of the second set.")
-    target_scale_: np.ndarray = attribute("What every column of the second set is divided by.")
-    row_shape_: list[int] | None = attribute(ROW_SHAPE)
+    center_: np.ndarray = attribute(
+        ArrayOf("n_features"), "What is subtracted from every column of the first set for the networks."
+    )
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column of the first set is divided by.")
+    target_center_: np.ndarray = attribute(
+        ArrayOf("n_targets"), "What is subtracted from every column of the second set."
+    )
+    target_scale_: np.ndarray = attribute(ArrayOf("n_targets"), "What every column of the second set is divided by.")
+    row_shape_: list[int] | None = attribute(ROW_SHAPE_FORM, ROW_SHAPE)
+    network_: dict[str, Any] = attribute(CYCLE_NETWORK)
+    _stored_rules = (cycle_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from the sets ``X`` (A) and ``y`` (B), yielding records with the losses and the cycle's error."""

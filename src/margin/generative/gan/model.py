@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from margin.core.arguments import finite
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.invariants import ArrayOf, optional
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -25,6 +26,7 @@ from margin.generative.gan.networks import SMALLEST_SIDE
 from margin.generative.gan.style import StyleGenerator
 from margin.generative.images import check_image_shape, flat, pixel_scaling, shaped
 from margin.generative.labels import class_numbers, encode_labels
+from margin.generative.stored import GAN_NETWORK, ROW_SHAPE_FORM, game_is_stored
 from margin.neural.estimators.parameters import LAYER_SIZES, LEARNING_RATE, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.scaling import Scaling
@@ -143,10 +145,16 @@ class GAN(GameEstimator):
     )
     max_iter: int = parameter(100, Integer(low=1), "Most epochs.")
 
-    center_: np.ndarray = attribute("What is subtracted from every column before the networks see it.")
-    scale_: np.ndarray = attribute("What every column is divided by before the networks see it.")
-    row_shape_: list[int] | None = attribute(ROW_SHAPE)
-    classes_: np.ndarray | None = attribute("Classes of a conditional model, sorted; None without.")
+    center_: np.ndarray = attribute(
+        ArrayOf("n_features"), "What is subtracted from every column before the networks see it."
+    )
+    scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by before the networks see it.")
+    row_shape_: list[int] | None = attribute(ROW_SHAPE_FORM, ROW_SHAPE)
+    classes_: np.ndarray | None = attribute(
+        optional(ArrayOf("n_classes", kind="labels")), "Classes of a conditional model, sorted; None without."
+    )
+    network_: dict[str, Any] = attribute(GAN_NETWORK)
+    _stored_rules = (game_is_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (and the classes ``y`` if conditional), yielding records; ``state`` continues a fit."""

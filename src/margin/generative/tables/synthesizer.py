@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Either, Flag, Integer, Nested, Optional, Seed
 from margin.core.estimator import RUNNING, IterativeEstimator
+from margin.core.invariants import ModelWith, TrueOrFalse
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
 from margin.generative.diffusion.model import DiffusionModel
+from margin.generative.stored import COLUMNS, columns_are_stored
 from margin.generative.tables.columns import ColumnCode, decode_column, encode_column, learn_column, width
 from margin.generative.tables.privacy import PrivacyCheck, nearest_neighbor_privacy
 
@@ -54,9 +56,12 @@ class TableSynthesizer(IterativeEstimator):
     random_state: RandomLike = parameter(None, Seed(), "Draws what the model draws while it learns.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    model_: Any = attribute("The fitted model of the coordinates.")
-    columns_: list[dict[str, Any]] = attribute("What is kept of every column: kind, values or labels, and dtype.")
-    is_frame_: bool = attribute("Whether rows were given as a DataFrame, and are drawn as one.")
+    model_: Any = attribute(ModelWith(["sample"]), "The fitted model of the coordinates.")
+    columns_: list[dict[str, Any]] = attribute(
+        COLUMNS, "What is kept of every column: kind, values or labels, and dtype."
+    )
+    is_frame_: bool = attribute(TrueOrFalse(), "Whether rows were given as a DataFrame, and are drawn as one.")
+    _stored_rules = (columns_are_stored,)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` (``y`` goes to a conditional model), yielding the model's records."""

@@ -8,10 +8,12 @@ from fastapi import APIRouter
 
 from margin import catalog
 from margin.core.parameters import parameter_table
+from margin.lab.stages.exhibits import EXHIBITS, exhibit_rows
 from margin.lab.stages.presets import PRESETS
-from margin.lab.stages.scene import Made, StageScene
-from margin.lab.stages.scenes import EXHIBITS, SCENES, scene_of
-from margin.service.model_facts import model_facts
+from margin.lab.stages.readings import reading
+from margin.lab.stages.scene import Made, setting_text
+from margin.lab.stages.scenes import SCENES, scene_of
+from margin.service.model_facts import model_facts, row_facts
 from margin.service.models import list_models
 
 router = APIRouter(tags=["models"])
@@ -31,9 +33,8 @@ def models() -> list[dict[str, Any]]:
 def model(name: str) -> dict[str, Any]:
     """Summary, parameters with their JSON schema, rows of the notes, and the scene."""
     if name in EXHIBITS:
-        return {**exhibit_facts(name), "scene": _facts(SCENES[name])}
-    entry = catalog.entry(name)
-    return {**model_facts(entry), "scene": _facts(scene_of(entry.name))}
+        return _on_stage(exhibit_facts(name))
+    return _on_stage(model_facts(catalog.entry(name)))
 
 
 @router.get("/presets")
@@ -53,15 +54,21 @@ def exhibit_facts(name: str) -> dict[str, Any]:
         "task": "minimization",
         "summary": summary,
         "parameters": parameters,
-        "rows": [],
+        "rows": [row_facts(row) for row in exhibit_rows(name)],
     }
 
 
-def _facts(scene: StageScene) -> dict[str, Any]:
-    shown = {k: _text(v) for k, v in scene.params.items() if not callable(v) and not isinstance(v, Made | dict)}
-    return {"kind": scene.kind, "data": scene.data, "view": scene.view, "params": shown, "drawable": scene.drawable}
-
-
-def _text(value: Any) -> str:
-    """A setting as it is written after its name: what the form shows and sends back."""
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+def _on_stage(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts with what the page needs of the stage; ``looks`` say for some sets what is worth looking at."""
+    name, scene = facts["name"], scene_of(facts["name"])
+    shown = {k: setting_text(v) for k, v in scene.params.items() if not callable(v) and not isinstance(v, Made | dict)}
+    stage = {
+        "kind": scene.kind,
+        "data": scene.data,
+        "view": scene.view,
+        "params": shown,
+        "drawable": scene.drawable,
+        "reading": reading(scene.view, [row["name"] for row in facts.get("attributes", ())]),
+        "looks": {preset.data: preset.sentence for preset in PRESETS if preset.model == name},
+    }
+    return {**facts, "scene": stage}

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from margin.lab.lab import CurrentLab
+from margin.lab.stages.exhibits import exhibits_of
+from margin.notes import atlas
 from margin.service import notes_pages, row_checks
 from margin.service.row_checks import LARGEST_SEED
 
@@ -55,8 +57,10 @@ def search(
 
 @router.get("/rows/{id}")
 def row(id: str, seed: int = 0) -> dict[str, Any]:
-    """One statement, and what its check found with this seed if it was run before."""
-    return {**notes_pages.row_page(id), "check": row_checks.kept_check(id, seed)}
+    """One statement, where it is played, and what its check found with this seed if it was run before."""
+    page = notes_pages.row_page(id)
+    played = [*page["models"], *exhibits_of(atlas.row(id))]
+    return {**page, "models": played, "check": row_checks.kept_check(id, seed)}
 
 
 @router.post("/rows/{id}/verify")

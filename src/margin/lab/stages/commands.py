@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings
+from margin.lab.stages.scene import setting_text
 
 if TYPE_CHECKING:
     from margin.lab.stages.request import PlayRequest
@@ -44,7 +45,7 @@ def _settings(request: PlayRequest) -> list[str] | None:
     for name, value in request.scene.params.items():
         if name in chosen:
             continue
-        text = f"{name}={_text(value)}"
+        text = f"{name}={setting_text(value)}"
         try:
             same = parse_settings(request.class_, [text])[name] == value
         except ValueError:
@@ -53,7 +54,3 @@ def _settings(request: PlayRequest) -> list[str] | None:
             return None
         found.append(text)
     return [*found, *request.settings]
-
-
-def _text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)

@@ -60,6 +60,7 @@ def series(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         told = f"{said[i]}{right}" if hasattr(model, "classes_") else f"{said[i]:.2f}, true {y[i]:.2f}"
         lines.append({"xy": rounded(np.column_stack([steps, row])), "color": label, "name": told})
     window = window_of(xy, 0.05)
+    window[1] += 0.3 * (window[1] - window[0])  # for what is said at the end of each
     return [chart(window, bare=True, lines=lines), bars([("score", model.score(X, y))], "over all series", most=1)]
 
 

@@ -40,16 +40,14 @@ def readers(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         chance = np.asarray(model.predict_proba(drawn[None]))[0]
         panels.insert(0, bars([(str(c), p) for c, p in zip(model.classes_, chance)], "your drawing is", most=1))
     right = float((model.predict(X) == y).mean())
-    return [*panels, bars([("read right", right)], "of all", most=1)]
+    return [*panels, bars([("of all digits", right)], "read right", most=1)]
 
 
 def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Bars with the angle that the model measures, and the true one."""
     side, said = _side(X), np.asarray(model.predict(X)).ravel()
     degrees = np.degrees
-    shown = [
-        picture(X[i].reshape(side, side), f"{degrees(said[i]):.0f}°, true {degrees(y[i]):.0f}°") for i in range(SHOWN)
-    ]
+    shown = [picture(X[i].reshape(side, side), f"{degrees(said[i]):.0f}° ({degrees(y[i]):.0f}°)") for i in range(SHOWN)]
     xy = np.column_stack([y, said])
     window = window_of(np.array([[-1.3, -1.3], [1.3, 1.3]]), 0.0)
     diagonal = [{"xy": [[-1.3, -1.3], [1.3, 1.3]], "dash": True}]

@@ -86,7 +86,8 @@ def translated(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     both = np.concatenate([X, y])
     points = {"xy": rounded(both), "label": [0] * len(X) + [1] * len(y), "faded": True}
     made = rounded(np.asarray(model.transform(X), dtype=float))
-    return [chart(window_of(both, 0.25), points=points, made=made, classes=["first set", "second set"])]
+    names = ["first set", "second set", "the first, carried over"]
+    return [chart(window_of(both, 0.25), points=points, made=made, made_color=2, classes=names)]
 
 
 def axes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:

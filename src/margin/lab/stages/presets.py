@@ -81,6 +81,7 @@ PRESETS = (
         "First pressed together, then let go: classes part that the method was never told of.",
         "t-sne",
         "digits",
+        speed=8,
     ),
     Preset(
         "Optimizers race down one landscape",
@@ -106,18 +107,21 @@ PRESETS = (
         "Letters first, then words, then the story; give it a beginning of your own.",
         "language-model",
         "story",
+        speed=15,
     ),
     Preset(
         "Attention over your own sentence",
         "Write numbers in English: every letter of the German looks back at the letters that it needs.",
         "translator",
         "number_words",
+        speed=15,
     ),
     Preset(
         "A network reads your digit",
         "Draw a digit and see the chance of every class move while it learns.",
         "cnn-classifier",
         "digits",
+        speed=2,
     ),
     Preset(
         "Why is the grass wet?",
@@ -130,11 +134,13 @@ PRESETS = (
         "Temperature of a plate, hot on one edge, and what Laplace's equation leaves of it.",
         "pinn",
         "plate",
+        speed=15,
     ),
     Preset(
         "Messages in a club that split",
         "Four people say where they stand; the graph tells the rest.",
         "node-classifier",
         "karate_club",
+        speed=15,
     ),
 )

@@ -23,7 +23,7 @@ RATES = {
     **{"adamax": 0.05, "nadam": 0.05, "amsgrad": 0.05, "lion": 0.02},
 }
 UNRATED = ("newton", "damped_newton", "trust_region", "bfgs", "lbfgs", "nonlinear_cg")
-SIDE = 64
+SIDE, LEVELS = 64, 14
 
 
 class OptimizerRace(Part):
@@ -74,17 +74,18 @@ class OptimizerRace(Part):
 
 
 def race(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:  # noqa: ARG001 (every view is called alike)
-    """The landscape as bands of equal height on a logarithmic scale, and the path of everyone on it."""
+    """The landscape with lines of equal height on a logarithmic scale, and the path of everyone on it."""
     window = list(X.window)
     heights = np.asarray(X.f(grid(window, SIDE).T), dtype=float).reshape(SIDE, SIDE)
     scaled = np.log1p(heights - heights.min())
-    bands = np.floor(14 * (1 - scaled / scaled.max())) / 14
-    lines = [
-        {"xy": rounded(path), "color": k, "name": name.replace("_", " "), "head": True}
-        for k, (name, path) in enumerate(model.paths_.items())
-    ]
-    surface = {"heat": packed(np.round(255 * bands).astype(np.uint8))}
+    depth = 1 - scaled / scaled.max()
+    lines = [{"xy": rounded(path), "color": k, "head": True} for k, path in enumerate(model.paths_.values())]
+    surface = {"heat": packed(np.round(255 * depth).astype(np.uint8)), "tone": "gray"}
+    levels = {"values": packed(depth), "levels": rounded(np.arange(1, LEVELS) / LEVELS), "thin": True}
     above = {n: float(X.f(np.array(path[-1]))) - float(X.f(np.array(X.minima[0]))) for n, path in model.paths_.items()}
     left = [(name.replace("_", " "), max(height, 0.0)) for name, height in above.items()]
     goal = [[*rounded(minimum), "minimum", 0] for minimum in X.minima]
-    return [chart(window, surface=surface, lines=lines, labels=goal), bars(left, "height above the minimum")]
+    return [
+        chart(window, surface=surface, contour=levels, lines=lines, labels=goal, classes=[n for n, _ in left]),
+        bars(left, "height above the minimum"),
+    ]

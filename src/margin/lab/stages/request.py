@@ -12,9 +12,10 @@ import numpy as np
 
 from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings
+from margin.lab.stages.exhibits import EXHIBITS
 from margin.lab.stages.materials import material
 from margin.lab.stages.scene import Made, StageScene
-from margin.lab.stages.scenes import EXHIBITS, scene_of
+from margin.lab.stages.scenes import scene_of
 from margin.lab.stepping import SteppedFit
 from margin.service.requests import BadRequest
 from margin.service.training import build_model

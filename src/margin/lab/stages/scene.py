@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["KINDS", "Made", "StageScene"]
+__all__ = ["KINDS", "Made", "StageScene", "setting_text"]
 
 #: The kinds of stage.
 KINDS = ("plane", "curve", "landscape", "table", "pictures", "text", "graph", "field", "network")
@@ -39,3 +40,11 @@ class StageScene:
     def drawable(self) -> bool:
         """Whether its data are points that can be drawn by hand."""
         return self.view in DRAWABLE
+
+
+def setting_text(value: Any) -> str:
+    """A setting as it is written after its name: what a form shows, a command says, and a request sends back."""
+    if isinstance(value, tuple | list):
+        nested = any(isinstance(item, tuple | list) for item in value)
+        return json.dumps(value) if nested else ",".join(map(str, value))
+    return str(value)

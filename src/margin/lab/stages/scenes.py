@@ -7,11 +7,11 @@ from typing import Any
 
 from margin import catalog
 from margin.lab.stages.equations import plate_edges, plate_residual
+from margin.lab.stages.exhibits import EXHIBITS
 from margin.lab.stages.parts import code_diffusion, digit_coder
-from margin.lab.stages.race import OptimizerRace
 from margin.lab.stages.scene import Made, StageScene
 
-__all__ = ["EXHIBITS", "SCENES", "scene_of"]
+__all__ = ["SCENES", "scene_of"]
 
 TWO_CLASSES = ("moons", "spirals", "circles", "xor", "separable", "three_blobs")
 CURVES = ("wave", "line", "steps", "widening")
@@ -112,7 +112,13 @@ UNSUPERVISED = {
     "gaussian-mixture": StageScene(
         "plane", GROUPS, "clusters", {"n_components": 4, "init_params": "random_from_data", "tol": 1e-6}
     ),
-    "bayesian-network": StageScene("network", ("sprinkler",), "network"),
+    "bayesian-network": StageScene(
+        # Edges from causes to effects: a search by score cannot tell their direction.
+        "network",
+        ("sprinkler",),
+        "network",
+        {"structure": "given", "required_edges": [[0, 1], [0, 2], [1, 3], [2, 3]]},
+    ),
     "gaussian-hmm": StageScene("curve", ("regimes",), "states", {"n_components": 3, "tol": 1e-6}),
     "sum-product-network": _density(min_rows=30),
     "pca": StageScene("plane", ("slanted", "mixed_sources"), "axes", {"n_components": 2}),
@@ -198,7 +204,7 @@ VISION = {
 
 TEXT = {
     "latent-dirichlet-allocation": _text("topics", "word_counts", n_components=3, max_iter=15),
-    "word2vec": _text("words", "sentences", vector_size=8, min_count=1, max_iter=30),
+    "word2vec": _text("words", "sentences", vector_size=8, min_count=1, max_iter=150),
     "glove": _text("words", "sentences", vector_size=8, min_count=1, max_iter=30),
     "hmm-tagger": _text("tags", "tagged"),
     "crf-tagger": _text("tags", "tagged"),
@@ -207,8 +213,8 @@ TEXT = {
     "language-model": _text(
         "writing", "story", d_model=32, n_heads=2, n_blocks=2, context=32, max_iter=150, learning_rate_init=0.01
     ),
-    "translator": _text("translation", "number_words", tokens="char", d_model=32, n_heads=2, n_blocks=1, max_iter=40),
-    "masked-language-model": _text("cloze", "sentences", d_model=16, n_heads=2, n_blocks=1, context=16, max_iter=20),
+    "translator": _text("translation", "number_words", tokens="char", d_model=32, n_heads=2, n_blocks=1, max_iter=120),
+    "masked-language-model": _text("cloze", "sentences", d_model=16, n_heads=2, n_blocks=1, context=16, max_iter=100),
 }
 
 GRAPHS = {
@@ -216,10 +222,13 @@ GRAPHS = {
         "graph", ("karate_club",), "nodes", {"width": 16, "max_iter": 100}, {"labeled": [0, 33, 1, 32]}
     ),
     "graph-classifier": StageScene(
-        "graph", ("rings_and_trees",), "graphs", {"width": 16, "n_layers": 2, "max_iter": 30, "batch_size": 16}
+        "graph", ("rings_and_trees",), "graphs", {"width": 16, "n_layers": 3, "max_iter": 80, "batch_size": 16}
     ),
     "graph-regressor": StageScene(
-        "graph", ("graph_sizes",), "graphs", {"width": 16, "n_layers": 2, "max_iter": 30, "batch_size": 16}
+        "graph",
+        ("graph_sizes",),
+        "graphs",
+        {"width": 16, "n_layers": 2, "max_iter": 80, "batch_size": 16, "learning_rate_init": 0.03},
     ),
     "link-predictor": StageScene("graph", ("communities",), "links", {"width": 16, "max_iter": 60}),
 }
@@ -238,9 +247,6 @@ PHYSICS = {
         {"hidden_layer_sizes": (16,), "interval": 0.2, "window": 5, "steps": 1, "max_iter": 80},
     ),
 }
-
-#: What is played like a model and is none of the catalog: its class, and its scene.
-EXHIBITS: Mapping[str, type] = {"optimizers": OptimizerRace}
 
 SCENES: Mapping[str, StageScene] = {
     "optimizers": StageScene("landscape", ("rosenbrock", "narrow_ravine", "himmelblau", "beale", "saddle"), "race"),

@@ -36,7 +36,21 @@ export const put = (path, body) =>
 
 // Followers by topic. A change of topics opens the stream again, for each topic behind the last event that was seen.
 const followers = new Map(), seen = new Map();
-let source = null, waiting = false;
+let source = null, waiting = false, lost = false, alarm = 0;
+const PATIENCE = 1500, AGAIN = 2000; // milliseconds until a lost stream is told, and between two tries
+
+/** Tell the page whether the lab answers; a stream that comes back at once was not lost. */
+function connected(yes) {
+  clearTimeout(alarm);
+  const tell = () => { lost = !yes; dispatchEvent(new CustomEvent("margin:connection", { detail: { lost } })); };
+  if (!yes && !lost) alarm = setTimeout(tell, PATIENCE);
+  else if (yes && lost) tell();
+}
+
+/** A browser tries a broken stream again by itself, but not one that was refused, as by a lab that was started anew. */
+function retry() {
+  setTimeout(() => get("/lab").then(reconnect, retry), AGAIN);
+}
 
 function reconnect() {
   if (waiting) return;
@@ -48,6 +62,8 @@ function reconnect() {
     if (!followers.size) return;
     const topics = [...followers.keys()].map((topic) => `${topic}@${seen.get(topic) ?? ""}`).join(",");
     source = new EventSource(`/api/events?${new URLSearchParams({ topics })}`);
+    source.onopen = () => connected(true);
+    source.onerror = () => { connected(false); if (source?.readyState === EventSource.CLOSED) retry(); };
     source.onmessage = (message) => {
       const [topic, event] = JSON.parse(message.data);
       seen.set(topic, message.lastEventId);

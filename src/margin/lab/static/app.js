@@ -49,25 +49,37 @@ function Theme() {
 }
 
 function Room({ module, ...props }) {
-  const [Component, setComponent] = useState(null);
+  const [loaded, setLoaded] = useState({});
   const [problem, setProblem] = useState(null);
   const [error, reset] = useErrorBoundary();
   useEffect(() => {
     let current = true;
-    setComponent(null); setProblem(null); reset();
+    setProblem(null); reset();
     import(`/static/${module}`).then(
-      (loaded) => current && setComponent(() => loaded.default),
+      (code) => current && setLoaded({ module, Component: code.default }),
       () => current && setProblem("This room could not be loaded."),
     );
     return () => { current = false; };
   }, [module]);
   if (error) console.error(error);
   if (problem || error) return html`<p class="problem" role="alert">${problem ?? `This room failed: ${error.message}`}</p>`;
-  return Component ? html`<${Component} ...${props} />` : html`<p class="quiet" aria-busy="true">…</p>`;
+  // The room that one leaves must not see the address of the next: it would ask for things that are not there.
+  return loaded.module === module ? html`<${loaded.Component} ...${props} />` : html`<p class="quiet" aria-busy="true">…</p>`;
+}
+
+/** Whether the stream of events is broken. */
+function useLost() {
+  const [lost, setLost] = useState(false);
+  useEffect(() => {
+    const hear = (event) => setLost(event.detail.lost);
+    addEventListener("margin:connection", hear);
+    return () => removeEventListener("margin:connection", hear);
+  }, []);
+  return lost;
 }
 
 function Shell() {
-  const { path, query } = usePlace();
+  const { path, query } = usePlace(), lost = useLost();
   const [lab, setLab] = useState(null);
   const [problem, setProblem] = useState(null);
   useEffect(() => { get("/lab").then(setLab, (refusal) => setProblem(refusal.message)); }, []);
@@ -86,6 +98,7 @@ function Shell() {
       </nav>
       <${Theme} />
     </header>
+    ${lost && html`<p class="problem lost" role="alert">The lab does not answer. If it was started again, open the address that it printed: this page then goes on by itself.</p>`}
     <main id="room" class="room-${name}" tabindex="-1">
       ${room
         ? html`<${Room} module=${room.module} path=${path} query=${query} navigate=${navigate} />`

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import RUNNING, IterativeEstimator
+from margin.core.invariants import ArrayOf, ModelWith
 from margin.core.labels import UNKNOWN, coded_labels
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
@@ -91,8 +92,8 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
     random_state: RandomLike = parameter(None, Seed(), "Draws the weights, the order of rows and the noise.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    estimator_: MLPClassifier = attribute("The trained network.")
-    classes_: np.ndarray = attribute("The classes.")
+    estimator_: MLPClassifier = attribute(ModelWith(["predict"], columns="n_features"), "The trained network.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The classes.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding the network's records; ``y`` marks rows without a label by -1, None or NaN."""

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.invariants import ArrayOf, Count, ModelWith, StringOf
 from margin.core.labels import UNKNOWN, coded_labels
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
@@ -84,12 +85,16 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     _: KW_ONLY
     random_state: RandomLike = parameter(None, Seed(), "Seeds the classifier, if it draws anything.")
 
-    classes_: np.ndarray = attribute("The classes.")
-    estimator_: Any = attribute("The classifier of the last round.")
-    transduction_: np.ndarray = attribute("Label of every training row; -1 or None where there is none.")
-    labeled_iter_: np.ndarray = attribute("Round in which a row got its label: 0 for those given, -1 for none.")
-    n_iter_: int = attribute("Number of rounds.")
-    termination_condition_: str = attribute("Why it ended: 'all_labeled', 'no_change' or 'max_iter'.")
+    classes_: np.ndarray = attribute(ArrayOf("n_classes", kind="labels"), "The classes.")
+    estimator_: Any = attribute(ModelWith(["predict"], columns="n_features"), "The classifier of the last round.")
+    transduction_: np.ndarray = attribute(
+        ArrayOf(None, kind="labels"), "Label of every training row; -1 or None where there is none."
+    )
+    labeled_iter_: np.ndarray = attribute(
+        ArrayOf(None, kind="i"), "Round in which a row got its label: 0 for those given, -1 for none."
+    )
+    n_iter_: int = attribute(Count(), "Number of rounds.")
+    termination_condition_: str = attribute(StringOf(), "Why it ended: 'all_labeled', 'no_change' or 'max_iter'.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round; ``y`` marks rows without a label by -1, None or NaN."""

@@ -20,6 +20,7 @@ __all__ = [
     "identity",
     "leaky_relu",
     "mish",
+    "quick_gelu",
     "relu",
     "sigmoid",
     "silu",
@@ -29,6 +30,7 @@ __all__ = [
     "tanh",
 ]
 
+QUICK_GELU_RATE = 1.702  # at which the logistic function is nearest to the normal distribution
 GELU_SCALE, GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of the approximation of GELU by a tanh
 TANH_IS_ONE = 20.0  # 1 - tanh(20) = 8.5e-18 is lost in double precision
 
@@ -143,6 +145,15 @@ def silu(x: Tensor) -> Tensor:
     tensor([-0.2689,  0.0000,  0.7311])
     """
     return x * sigmoid(x)
+
+
+def quick_gelu(x: Tensor) -> Tensor:
+    r""":math:`x\,\sigma(1.702x)`, CLIP's approximation of :func:`gelu`.
+
+    >>> quick_gelu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1542,  0.0000,  0.8458])
+    """
+    return x * sigmoid(QUICK_GELU_RATE * x)
 
 
 def mish(x: Tensor) -> Tensor:

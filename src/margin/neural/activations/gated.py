@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from margin.neural.activations import functions, slopes
+from margin.neural.activations import functions, layers, slopes
 from margin.neural.activations.activation import Activation
 
-__all__ = ["GELU", "GELU_MINIMUM", "MISH_MINIMUM", "SILU_MINIMUM", "Mish", "SiLU", "TanhGELU"]
+__all__ = ["GELU", "GELU_MINIMUM", "MISH_MINIMUM", "SILU_MINIMUM", "Mish", "QuickGELU", "SiLU", "TanhGELU"]
 
 GELU_MINIMUM = -0.1699712074799  # at x = -0.7517915247
 SILU_MINIMUM = -0.2784645427611  # at x = -1.2784645428, where x = value - 1
@@ -50,6 +50,25 @@ class TanhGELU(GELU):
 
     def layer(self) -> nn.Module:
         return nn.GELU(approximate="tanh")
+
+
+class QuickGELU(_Gated):
+    r"""CLIP's approximation :math:`x\,\sigma(1.702x)` of GELU."""
+
+    name, formula = "quick_gelu", r"x\,\sigma(1.702x)"
+
+    @property
+    def low(self) -> float:
+        return SILU_MINIMUM / functions.QUICK_GELU_RATE
+
+    def function(self, x: Tensor) -> Tensor:
+        return functions.quick_gelu(x)
+
+    def slope(self, x: Tensor) -> Tensor:
+        return slopes.quick_gelu_slope(x)
+
+    def layer(self) -> nn.Module:
+        return layers.QuickGELU()
 
 
 class SiLU(_Gated):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from margin.neural.activations.functions import binary_step, gaussian
+from margin.neural.activations.functions import QUICK_GELU_RATE, binary_step, gaussian
 from margin.neural.written_gradients import squared_rectifier
 
-__all__ = ["BinaryStep", "Gaussian", "LargestOfGroup", "Maxout", "Sine", "SquaredReLU", "maxout"]
+__all__ = ["BinaryStep", "Gaussian", "LargestOfGroup", "Maxout", "QuickGELU", "Sine", "SquaredReLU", "maxout"]
 
 
 class BinaryStep(nn.Module):
@@ -30,6 +30,13 @@ class Gaussian(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return gaussian(x)
+
+
+class QuickGELU(nn.Module):
+    r""":math:`x\,\sigma(1.702x)`, as CLIP has it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.sigmoid(QUICK_GELU_RATE * x)
 
 
 class SquaredReLU(nn.Module):

@@ -7,7 +7,15 @@ import math
 import torch
 from torch import Tensor
 
-from margin.neural.activations.functions import GELU_CUBIC, GELU_SCALE, gaussian, sigmoid, softplus, tanh
+from margin.neural.activations.functions import (
+    GELU_CUBIC,
+    GELU_SCALE,
+    QUICK_GELU_RATE,
+    gaussian,
+    sigmoid,
+    softplus,
+    tanh,
+)
 
 __all__ = [
     "elu_slope",
@@ -17,6 +25,7 @@ __all__ = [
     "leaky_relu_slope",
     "mish_slope",
     "one",
+    "quick_gelu_slope",
     "relu_slope",
     "sigmoid_slope",
     "silu_slope",
@@ -81,6 +90,11 @@ def gelu_tanh_slope(x: Tensor) -> Tensor:
 def silu_slope(x: Tensor) -> Tensor:
     r""":math:`\sigma(x) + x\,\sigma'(x)`."""
     return sigmoid(x) + x * sigmoid_slope(x)
+
+
+def quick_gelu_slope(x: Tensor) -> Tensor:
+    r""":math:`\sigma(ax) + ax\,\sigma'(ax)` with :math:`a = 1.702`."""
+    return silu_slope(QUICK_GELU_RATE * x)
 
 
 def mish_slope(x: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import nn
 from margin.neural.activations.activation import SMOOTH, Activation
 from margin.neural.activations.bounded import GaussianBump, Heaviside, LinearUnit, Sigmoid, Sinusoid, Tanh
 from margin.neural.activations.competing import MaxoutUnits
-from margin.neural.activations.gated import GELU, GELU_MINIMUM, SILU_MINIMUM, Mish, SiLU, TanhGELU
+from margin.neural.activations.gated import GELU, GELU_MINIMUM, SILU_MINIMUM, Mish, QuickGELU, SiLU, TanhGELU
 from margin.neural.activations.rectified import ELU, LeakyReLU, ReLU, Softplus, SquaredRectifier
 from margin.neural.parts import chosen
 
@@ -39,6 +39,7 @@ ACTIVATIONS: dict[str, type[Activation]] = {
     "identity": LinearUnit,
     "mish": Mish,
     "gelu_tanh": TanhGELU,
+    "quick_gelu": QuickGELU,
     "relu_squared": SquaredRectifier,
     "binary_step": Heaviside,
     "sine": Sinusoid,

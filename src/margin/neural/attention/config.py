@@ -9,7 +9,7 @@ __all__ = ["ACTIVATION_NAMES", "FEED_FORWARDS", "NORMS", "POSITIONS", "Transform
 POSITIONS = ("learned", "sinusoidal", "rope", "alibi", "relative", "none")
 NORMS = ("layer", "rms")
 FEED_FORWARDS = ("mlp", "swiglu", "experts")
-ACTIVATION_NAMES = ("gelu", "gelu_tanh", "relu", "relu_squared", "silu")
+ACTIVATION_NAMES = ("gelu", "gelu_tanh", "quick_gelu", "relu", "relu_squared", "silu")
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     A subclass sets ``network_`` in ``iterate``, builds from it in ``_network`` and hands its rows to ``_train``.
     """
 
-    network_: dict[str, Any] = attribute("What the network is built from.")
+    network_: dict[str, Any] = attribute(None, "What the network is built from.")
     weights_: dict[str, np.ndarray] = attribute(TRAINED["weights_"], "Weights of the network by name.")
     n_iter_: int = attribute(TRAINED["n_iter_"], "Epochs of the last fit, or of all partial fits.")
     t_: int = attribute(TRAINED["t_"], "Rows seen in all epochs.")
@@ -87,9 +87,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         TRAINED["validation_scores_"], "Score of held-out rows after every epoch; None without."
     )
 
-    _loop: FitLoop = attribute("The running fit.")
-    _module: nn.Module = attribute("The network, while it is in memory.")
-    _stop_requested: bool = attribute("Whether the running fit was asked to end.")
+    _loop: FitLoop = attribute(None, "The running fit.")
+    _module: nn.Module = attribute(None, "The network, while it is in memory.")
+    _stop_requested: bool = attribute(None, "Whether the running fit was asked to end.")
     _draws_globally = False  # whether layers of the network draw from torch's global generator
 
     @abstractmethod
@@ -145,9 +145,13 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         """The one seed of this fit: a continued fit keeps the one it began with."""
         return seed_from(self.random_state) if state is None else int(state["seed"])
 
-    def _split(self, n_rows: int, seed: int, labels: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the rows that train and of those that validate (none without ``early_stopping``)."""
-        if not self.early_stopping:
+    def _split(
+        self, n_rows: int, seed: int, labels: np.ndarray | None = None, *, given: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the rows that train and of those that validate: none without ``early_stopping``, and none where
+        rows are ``given`` for it.
+        """
+        if not self.early_stopping or given is not None:
             return np.arange(n_rows), np.arange(0)
         return validation_split(n_rows, self.validation_fraction, Seeds.of(seed).split, labels)
 
@@ -171,13 +175,17 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         seed: int,
         state: Mapping[str, Any] | None,
         score: Score | None = None,
+        held: Rows | None = None,
     ) -> Iterator[Record]:
-        """Train a network on the rows numbered ``train_rows``, keeping the fitted attributes up to date."""
+        """Train a network on the rows numbered ``train_rows``, keeping the fitted attributes up to date.
+
+        Those numbered ``valid_rows``, or the rows ``held`` that a user gave, judge every epoch.
+        """
         seeds = Seeds.of(seed)
-        held = rows.take(torch.from_numpy(valid_rows)) if len(valid_rows) else None
+        held = rows.take(torch.from_numpy(valid_rows)) if held is None and len(valid_rows) else held
         everything = np.array_equal(train_rows, np.arange(len(rows)))
         rows = rows if everything else rows.take(torch.from_numpy(train_rows))
-        module = self._begun(seeds, rows.dtype)
+        module = self._begin_network(seeds, rows.dtype)
         self.__dict__.pop("_partial", None)
         step, batches = self._step(module, objective, rows, seeds)
         yield from self._run(
@@ -190,7 +198,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             threads=self._threads(module, min(batches.batch_size, len(rows))),
         )
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
         """The network at the start of a fit: drawn from the seed, or that of the last fit."""
         compute = self._compute()
         module = build(self._network, seeds.weights, compute.dtype_for(dtype))
@@ -222,7 +230,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             step,
             Plan(self.max_iter, self.record_steps, self.record_seconds),
             evaluate=evaluate,
-            stopping=self._patience(evaluate is not None),
+            stopping=self._patience(evaluate is not None and bool(self.early_stopping)),
             stream=GlobalStream(Seeds.of(seed).noise, compute.device) if self._draws_globally else None,
             threads=threads,
             compute=compute,

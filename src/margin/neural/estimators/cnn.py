@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from margin.core.domains import Choice, Either, Named, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import parameter
 from margin.neural.activations.table import ACTIVATIONS, Activation
+from margin.neural.estimators.fine_tuning import PretrainedNetwork, image_start
 from margin.neural.estimators.image_estimator import ImageEstimator
 from margin.neural.estimators.parameters import InitialWeights
 from margin.neural.nets.images import ARCHITECTURES, image_network
@@ -23,6 +25,7 @@ from margin.neural.parts import described
 __all__ = ["CNNEstimator"]
 
 USUAL_RATE, SLOW_RATE = 3e-3, 3e-4
+ENCODER_PARTS = ("architecture", "width", "activation", "norm", "pooling", "dropout")  # what weights belong to
 
 
 class CNNEstimator(InitialWeights, ImageEstimator):
@@ -65,6 +68,35 @@ class CNNEstimator(InitialWeights, ImageEstimator):
         "Initial learning rate of the schedule; None: 0.0003 in AlexNet and VGG, which have no normalization and whose "
         "wide layers do not learn at larger ones, else 0.003.",
     )
+
+    @classmethod
+    def from_encoder(cls, encoder: Any, **params: Any) -> Self:
+        """A network that begins with what a fitted model of images learned: SimCLR, CLIP or a convolutional network.
+
+        It has the layers of ``encoder`` and a new last one for the ``y`` of ``fit``, whose images have the sizes, the
+        channels and the units of those that ``encoder`` saw. ``freeze="encoder"`` keeps what it learned,
+        ``layer_rates`` slows it down; ``params`` are parameters of the network.
+        """
+        if not hasattr(encoder, "as_pretrained"):
+            raise ValueError(
+                f"{cls.__name__}: encoder must be a fitted SimCLR, CLIP or convolutional network; "
+                f"got {type(encoder).__name__}."
+            )
+        start = encoder.as_pretrained()
+        if "layers" not in start.network:
+            raise ValueError(f"{cls.__name__}: encoder must read images; got {type(encoder).__name__}.")
+        given = {**start.network["layers"], "pretrained": start}
+        for name in params.keys() & given.keys():
+            raise ValueError(f"{cls.__name__}: {name} is what the encoder has; got {params[name]!r} as well.")
+        model = cls(**params, **given)
+        model._check_parameters()
+        return model
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """What this network has learned, as where the fit of another begins."""
+        check_is_fitted(self)
+        layers = {name: getattr(self, name) for name in ENCODER_PARTS}
+        return image_start(type(self).__name__, layers, self.network_, self.weights_)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -14,7 +14,9 @@ from torch import Tensor
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.cnn import CNNEstimator
+from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, own_rows, own_targets
 from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import explained_variance
@@ -37,15 +39,21 @@ class CNNRegressor(RegressorMixin, StandardizedTargets, CNNEstimator):
     """
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         self._check_parameters()
         images = self._images(X, reset=True)
         y = _targets(self, y)
         check_consistent_length(images, y)
         images, y, weight = weighted_rows(self, images, y, sample_weight)
-        seed = self._seed(state)
-        train, valid = self._split(len(images), seed)
+        seed, given = self._seed(state), own_rows(self, validation_data)
+        train, valid = self._split(len(images), seed, given=given)
         Y = y.reshape(len(y), -1)
         going_on = self._goes_on()
         loss = self._target_loss(Y)
@@ -59,7 +67,17 @@ class CNNRegressor(RegressorMixin, StandardizedTargets, CNNEstimator):
         rows = self._rows(images, scaled, weight)
         objective = self._augmented(loss)
         score = partial(explained_variance, prediction=loss.prediction)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
+        held = None if given is None else self._own_rows(given, Y.shape[1])
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score, held=held)
+
+    def _own_rows(self, given: OwnRows, n_targets: int) -> ImageRows:
+        """Images that judge every epoch."""
+        images, y = self._images(given.X, reset=False), _targets(self, given.y)
+        check_consistent_length(images, y)
+        images, y, weight = weighted_rows(self, images, y, given.weight)
+        Y = own_targets(self, y, n_targets)
+        scaled = Scaling(self.target_center_, self.target_scale_).apply(Y).astype(np.float32)
+        return self._rows(images, scaled, weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""

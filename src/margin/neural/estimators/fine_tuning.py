@@ -17,7 +17,7 @@ from margin.core.parameters import parameter
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.generators import Seeds
 
-__all__ = ["FineTuning", "PretrainedNetwork", "freeze_", "layers_of"]
+__all__ = ["FineTuning", "PretrainedNetwork", "freeze_", "image_start", "layers_of"]
 
 LAYER = re.compile(r"^(?:.*\.)?(?:blocks|body)\.\d+(?=\.)")
 
@@ -26,8 +26,9 @@ LAYER = re.compile(r"^(?:.*\.)?(?:blocks|body)\.\d+(?=\.)")
 class PretrainedNetwork:
     """A network that was trained elsewhere: what it is built from, its weights by name, and how it reads its input.
 
-    ``labels`` are the classes of its head, if it has one; ``reading`` is the content of its ``tokenizer.json``. Clones
-    of an estimator share one: nothing changes it.
+    ``labels`` are the classes of its head, if it has one; ``reading`` is the content of its ``tokenizer.json``. Its
+    images had values from 0 to 1, or with ``same_units`` those of the images to come. Clones of an estimator share one:
+    nothing changes it.
     """
 
     source: str
@@ -35,12 +36,26 @@ class PretrainedNetwork:
     weights: Mapping[str, np.ndarray] = field(repr=False)
     labels: tuple[str, ...] | None = None
     reading: str = field(default="", repr=False)
+    same_units: bool = False
 
     def __sklearn_clone__(self) -> PretrainedNetwork:
         return self
 
     def __deepcopy__(self, _: Any) -> PretrainedNetwork:
         return self
+
+
+def image_start(
+    source: str,
+    layers: Mapping[str, Any],
+    network: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray],
+    encoder: str = "body.",
+) -> PretrainedNetwork:
+    """Where networks with the parameters ``layers`` begin: with the weights whose names begin with ``encoder``."""
+    kept = {f"body.{name.removeprefix(encoder)}": w.copy() for name, w in weights.items() if name.startswith(encoder)}
+    described = {name: network[name] for name in ("shape", "center", "scale")}
+    return PretrainedNetwork(source, {"layers": dict(layers), **described}, kept, same_units=True)
 
 
 def layers_of(names: Iterable[str]) -> list[list[str]]:
@@ -103,8 +118,8 @@ class FineTuning(NeuralEstimator):
                 f"{type(self).__name__}: solver must move layers apart for {chosen}; got {self.solver!r}, which cannot."
             )
 
-    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
-        module = super()._begun(seeds, dtype)
+    def _begin_network(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        module = super()._begin_network(seeds, dtype)
         if self.pretrained is not None and not self._goes_on():
             self._start_from(module, self.pretrained)
         self._hold(module)
@@ -129,6 +144,9 @@ class FineTuning(NeuralEstimator):
     def _hold(self, module: nn.Module) -> None:
         """Leave alone what ``freeze`` names, and slow the layers far from the output down."""
         layers = layers_of(name for name, _ in module.named_parameters())
+        if len(layers) == 1:  # a network without blocks
+            last = set(_last_layer(module))
+            layers = [[name for name in layers[0] if name not in last], sorted(last)]
         if self.freeze is not None:
             freeze_(module, self._frozen(layers))
         if self.layer_rates != 1:

@@ -16,7 +16,9 @@ from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.neural.estimators.class_scores import log_probabilities, tell_of_nothing_learned
 from margin.neural.estimators.image_estimator import ImageEstimator
+from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.stored import CLASSES
 from margin.neural.training.objectives import accuracy
@@ -30,7 +32,13 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
     classes_: np.ndarray = attribute(CLASSES, "The classes.")
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         self._check_parameters()
         images = self._images(X, reset=True)
@@ -43,15 +51,24 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
                 f"{type(self).__name__}: warm_start must go on with classes {self.classes_}; got {classes}. "
                 "margin.meta.fine_tune starts a model of other classes from this one."
             )
-        seed = self._seed(state)
-        train, valid = self._split(len(images), seed, codes)
+        images, codes, weight = self._class_weighted(images, codes, classes, weight)
+        seed, given = self._seed(state), own_rows(self, validation_data)
+        train, valid = self._split(len(images), seed, codes, given=given)
         self._describe(images, weight, train, len(classes))
         self.classes_ = classes
         rows = self._rows(images, codes, weight)
         objective = self._augmented(self._class_loss())
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
+        held = None if given is None else self._own_rows(given)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy, held=held)
         if self.loss == "cross_entropy" and not any(change.startswith("mixup") for change in self.augment or ()):
             tell_of_nothing_learned(type(self).__name__, self.loss_curve_, codes[train], weight[train])
+
+    def _own_rows(self, given: OwnRows) -> ImageRows:
+        """Images that judge every epoch."""
+        images, codes = self._images(given.X, reset=False), known_classes(self, given.y, self.classes_)
+        check_consistent_length(images, codes)
+        images, codes, weight = weighted_rows(self, images, codes, given.weight)
+        return self._rows(*self._class_weighted(images, codes, self.classes_, weight))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""

@@ -20,7 +20,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images, tell_of_other_units
 from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.fine_tuning import FineTuning
 from margin.neural.estimators.image_input import ImageRows
@@ -79,15 +79,25 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
         c, h, w = self.network_["shape"]
         return c, h, w
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out images; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
 
     @abstractmethod
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     @abstractmethod
     def predict(self, X: Any) -> np.ndarray:
@@ -155,17 +165,27 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
                     f"is {before.get(changed)}; got {after.get(changed)}."
                 )
             center, scale = self.network_["center"], self.network_["scale"]
-        elif self.pretrained is not None:  # which knows the scaling it was trained with, for pixels from 0 to 1
-            unit = BYTE if images.dtype == np.uint8 else 1.0
+        elif self.pretrained is not None:  # which knows the scaling it was trained with
+            unit = BYTE if images.dtype == np.uint8 and not self.pretrained.same_units else 1.0
             center, scale = ([unit * value for value in self.pretrained.network[name]] for name in ("center", "scale"))
+            if self.pretrained.same_units:
+                self._check_start(images[train], self.pretrained.network)
         elif self.standardize:
-            some = len(train) < len(images)
-            center, scale = channel_scaling(images[train], weight[train]) if some else channel_scaling(images, weight)
+            center, scale = channel_scaling(images, weight, train)
         else:
             unit = BYTE if images.dtype == np.uint8 else 1.0
             center, scale = [0.0] * images.shape[1], [unit] * images.shape[1]
         self.network_ = network | {"center": center, "scale": scale}
         self.input_dtype_ = images.dtype.name
+
+    def _check_start(self, images: np.ndarray, encoder: Mapping[str, Any]) -> None:
+        """Refuse images of other sizes than those that the encoder learned from; tell of other units."""
+        if list(images.shape[1:]) != list(encoder["shape"]):
+            raise ValueError(
+                f"{type(self).__name__}: X must have images of the encoder, (channels, height, width) "
+                f"{tuple(encoder['shape'])}; got {images.shape[1:]}."
+            )
+        tell_of_other_units(type(self).__name__, images, encoder)
 
     def _augmented(self, loss: NetworkLoss) -> Objective:
         """``loss`` per row of the outputs and targets, on changed images while the network learns."""

@@ -26,16 +26,18 @@ from margin.core.new_rows import validate_new_rows
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
+from margin.core.row_files import is_mapped
 from margin.neural.activations.table import ACTIVATIONS, COMPETING, USUAL, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, InitialWeights, RegularizedWeights, layer_sizes, solvers
+from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
 from margin.neural.nets.mlp import MLP
 from margin.neural.normalization.normalizations import NORMALIZATIONS, ROW_NORMS, Normalization
 from margin.neural.parts import chosen, described
 from margin.neural.scaling import Scaling
 from margin.neural.stored import LAYERS, layers_are_stored
-from margin.neural.training import Plan, RowBatches, Rows, SparseRows, Step, TensorRows, Training
+from margin.neural.training import LazyRows, Plan, RowBatches, Rows, Step, TensorRows, Training
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.noise import with_input_noise, with_weight_noise
 from margin.neural.training.schedules import InverseScaling
@@ -57,7 +59,7 @@ def has_first_order_solver(model: MLPEstimator) -> bool:
     return True
 
 
-class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
+class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, NeuralEstimator):
     """A perceptron with the face of an estimator; a subclass says what its outputs and its loss are."""
 
     hidden_layer_sizes: Sequence[int] | int = parameter((100,), LAYER_SIZES, "Units of each hidden layer.")
@@ -118,15 +120,25 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
         """Number of outputs of the network."""
         return int(self.network_["sizes"][-1])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out rows; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
 
     @abstractmethod
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -179,15 +191,16 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
                 f"got norm {self.norm!r} and activation {self.activation!r}."
             )
 
-    def _scale_inputs(self, X: Any, weight: np.ndarray) -> None:
+    def _scale_inputs(self, X: Any, weight: np.ndarray, rows: np.ndarray | None = None) -> None:
+        """Scaling by the numbered ``rows`` (None: all)."""
         if self._goes_on():  # the weights belong to the scaling they were learned with
             return
-        self.center_, self.scale_ = Scaling.of(X, weight) if self.standardize else Scaling.none(X.shape[1])
+        self.center_, self.scale_ = Scaling.of(X, weight, rows) if self.standardize else Scaling.none(X.shape[1])
 
     def _rows(self, X: Any, target: np.ndarray, weight: np.ndarray) -> Rows:
         scaling = Scaling(self.center_, self.scale_)
-        if issparse(X):
-            return SparseRows.of(X, scaling, target, weight=weight)
+        if issparse(X) or is_mapped(X):
+            return LazyRows.of(X, scaling.apply, target, weight=weight)
         return TensorRows.of(scaling.apply(X), target, weight=weight)
 
     def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Seeds) -> tuple[Step, RowBatches]:
@@ -228,10 +241,10 @@ class MLPEstimator(InitialWeights, RegularizedWeights, NeuralEstimator):
         module = self._ready_module()
         X = validate_new_rows(self, X, dtype=FLOATS, order="C", accept_sparse="csr")
         scaling = Scaling(self.center_, self.scale_)
-        if not issparse(X):
+        if not (issparse(X) or is_mapped(X)):
             return self._evaluate(module, scaling.apply(X))
-        starts = range(0, X.shape[0], EVALUATION_ROWS)
-        dense = (scaling.apply(X[start : start + EVALUATION_ROWS].toarray()) for start in starts)
+        pieces = (X[start : start + EVALUATION_ROWS] for start in range(0, X.shape[0], EVALUATION_ROWS))
+        dense = (scaling.apply(piece.toarray() if issparse(piece) else piece) for piece in pieces)
         return np.concatenate([self._evaluate(module, part) for part in dense])
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:

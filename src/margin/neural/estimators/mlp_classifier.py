@@ -20,7 +20,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
-from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
 from margin.core.invariants import StringOf
@@ -29,6 +28,7 @@ from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.stored import CLASSES
@@ -56,11 +56,6 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
     """
 
     _: KW_ONLY
-    class_weight: Any = parameter(
-        None,
-        ClassWeight(),
-        "Weights of the classes, multiplied into those of the rows; 'balanced': all count alike.",
-    )
     label_smoothing: float = parameter(
         0.0,
         Number(low=0, below=1),
@@ -73,9 +68,16 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
     )
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         self._check_parameters()
+        given = own_rows(self, validation_data)
         X, y = self._validate(X, y, reset=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         classes, codes = _coded(y)
@@ -86,9 +88,10 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
             )
         X, codes, weight = self._class_weighted(X, codes, classes, weight)
         seed = self._seed(state)
-        split = self._split(X.shape[0], seed, codes if codes.ndim == 1 else None)
+        split = self._split(X.shape[0], seed, codes if codes.ndim == 1 else None, given=given)
         loss = self._objective(codes)
-        yield from self.iterate_coded(X, codes, classes, loss, split, weight=weight, seed=seed, state=state)
+        held = None if given is None else self._own_rows(given, classes, several=codes.ndim == 2)
+        yield from self.iterate_coded(X, codes, classes, loss, split, weight=weight, seed=seed, state=state, held=held)
 
     def iterate_coded(
         self,
@@ -101,17 +104,30 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         seed: int,
         weight: np.ndarray | None = None,
         state: dict[str, Any] | None = None,
+        held: tuple[Any, np.ndarray, np.ndarray] | None = None,
     ) -> Iterator[Record]:
         """Learn checked rows by any ``objective`` of (inputs, codes of classes).
 
-        ``split`` has the numbers of the rows that train, of which some may come several times, and validate.
+        ``split`` has the numbers of the rows that train, of which some may come several times, and validate; ``held``
+        are rows, codes and weights that a user gave to validate.
         """
         train, valid = split
         weight = np.ones(X.shape[0]) if weight is None else weight
-        self._begin(X[train], weight[train], codes, classes)
+        self._begin(X, weight, codes, classes, train)
         score = accuracy if codes.ndim == 1 else subset_accuracy
         rows = self._rows(X, self._target(codes, X.dtype), weight)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
+        own = None if held is None else self._rows(held[0], self._target(held[1], X.dtype), held[2])
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score, held=own)
+
+    def _own_rows(self, given: OwnRows, classes: np.ndarray, *, several: bool) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Rows, codes of classes and weights that judge every epoch."""
+        X, y = self._validate(given.X, given.y, reset=False)
+        X, y, weight = weighted_rows(self, X, y, given.weight)
+        if several != (y.ndim == 2):
+            raise ValueError("MLPClassifier: validation_data must have labels of the form of y.")
+        if several:
+            return X, _coded(y)[1], weight
+        return self._class_weighted(X, known_classes(self, y, classes), classes, weight)
 
     @available_if(has_first_order_solver)
     @unchanged_if_refused
@@ -173,13 +189,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         for name in ("class_weight", "label_smoothing"):
             if codes.ndim == 2 and getattr(self, name):
                 raise ValueError(f"MLPClassifier: {name} is for one class per row; got rows with several labels.")
-        if self.class_weight is None:
-            return X, codes, weight
-        weight = row_weights("MLPClassifier", self.class_weight, classes, codes, weight)
-        kept = weight > 0
-        if not kept.any():
-            raise ValueError("MLPClassifier: class_weight must leave a class of y with a weight above 0.")
-        return (X, codes, weight) if kept.all() else (X[kept], codes[kept], weight[kept])
+        return super()._class_weighted(X, codes, classes, weight)
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(self, X, y, dtype=FLOATS, order="C", accept_sparse="csr", multi_output=True, reset=reset)
@@ -189,8 +199,10 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
             check_classes(y)
         return X, y
 
-    def _begin(self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> None:
-        self._scale_inputs(X, weight)
+    def _begin(
+        self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
+    ) -> None:
+        self._scale_inputs(X, weight, rows)
         self.n_features_in_ = X.shape[1]
         one_class_per_row = codes.ndim == 1
         self._describe(n_outputs=1 if one_class_per_row and len(classes) == 2 else len(classes))

@@ -20,8 +20,10 @@ from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, own_rows, own_targets
 from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.scaling import Scaling
+from margin.neural.training import Rows
 from margin.neural.training.objectives import Supervised, explained_variance
 from margin.neural.training.steps import Objective
 
@@ -42,18 +44,33 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
     """
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         self._check_parameters()
         X, y = self._validate(X, y, reset=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         seed = self._seed(state)
-        train, valid = self._split(X.shape[0], seed)
+        given = own_rows(self, validation_data)
+        train, valid = self._split(X.shape[0], seed, given=given)
         Y = y.reshape(len(y), -1).astype(X.dtype)
-        self._begin(X[train], Y[train], weight[train], single=y.ndim == 1)
+        self._begin(X, Y, weight, train, single=y.ndim == 1)
         rows = self._rows(X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight)
         score = partial(explained_variance, prediction=self._target_loss().prediction)
-        yield from self._train(self._objective(), rows, train, valid, seed=seed, state=state, score=score)
+        held = None if given is None else self._own_rows(given, Y.shape[1])
+        yield from self._train(self._objective(), rows, train, valid, seed=seed, state=state, score=score, held=held)
+
+    def _own_rows(self, given: OwnRows, n_targets: int) -> Rows:
+        """Rows that judge every epoch."""
+        X, y = self._validate(given.X, given.y, reset=False)
+        X, y, weight = weighted_rows(self, X, y, given.weight)
+        Y = own_targets(self, y, n_targets).astype(X.dtype)
+        return self._rows(X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight)
 
     @available_if(has_first_order_solver)
     @unchanged_if_refused
@@ -67,7 +84,7 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
         X, y = self._validate(X, y, reset=first)
         Y = y.reshape(len(y), -1).astype(X.dtype)
         if first:
-            self._begin(X, Y, np.ones(len(Y)), single=y.ndim == 1)
+            self._begin(X, Y, np.ones(len(Y)), None, single=y.ndim == 1)
         self._pass(X, Scaling(self.target_center_, self.target_scale_).apply(Y), self._objective())
         return self
 
@@ -94,14 +111,16 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
     def _objective(self) -> Objective:
         return Supervised(self._target_loss())
 
-    def _begin(self, X: Any, Y: np.ndarray, weight: np.ndarray, *, single: bool) -> None:
+    def _begin(self, X: Any, Y: np.ndarray, weight: np.ndarray, rows: np.ndarray | None, *, single: bool) -> None:
         going_on = self._goes_on()
-        self._scale_inputs(X, weight)
+        self._scale_inputs(X, weight, rows)
         loss = self._target_loss()
         self._describe(n_outputs=loss.outputs_per_target * Y.shape[1])
         self.single_target_ = single
         if not going_on:
-            targets = Scaling.of(Y, weight) if self.standardize and not loss.of_counts else Scaling.none(Y.shape[1])
+            targets = (
+                Scaling.of(Y, weight, rows) if self.standardize and not loss.of_counts else Scaling.none(Y.shape[1])
+            )
             self.target_center_, self.target_scale_ = targets
 
     def __sklearn_tags__(self) -> Any:

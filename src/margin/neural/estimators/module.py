@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,13 +25,15 @@ from torch import Tensor, nn
 from margin.core.domains import Choice, Function, Optional, Options
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
+from margin.core.row_files import is_mapped
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.module_domains import ModuleOrFactory
 from margin.neural.estimators.parameters import RegularizedWeights
+from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.nets.mlp import MLP
 from margin.neural.stored import DEFAULT_WIDTH, MODULE, stand_in_is_stored
-from margin.neural.training import TensorRows
+from margin.neural.training import LazyRows, TensorRows
 from margin.neural.training.evaluation import EVALUATION_ROWS, Score
 from margin.neural.training.steps import Objective
 from margin.neural.weights import build, live_weights, load_weights
@@ -40,7 +43,7 @@ __all__ = ["ModuleEstimator"]
 FILLED_IN = ("n_features", "n_outputs")  # arguments of a module that the fit knows
 
 
-class ModuleEstimator(RegularizedWeights, NeuralEstimator):
+class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
     """What both share: building the user's module, its loss, its rows, and its weights in a file."""
 
     module: Any = parameter(
@@ -148,7 +151,9 @@ class ModuleEstimator(RegularizedWeights, NeuralEstimator):
     def _weight_dtype(self) -> torch.dtype:
         return torch.float64 if self.dtype == "float64" else torch.float32
 
-    def _rows(self, X: np.ndarray, target: np.ndarray, weight: np.ndarray) -> TensorRows:
+    def _rows(self, X: np.ndarray, target: np.ndarray, weight: np.ndarray) -> LazyRows | TensorRows:
+        if is_mapped(X):
+            return LazyRows.of(X, partial(np.asarray, dtype=self.dtype), target, weight=weight)
         return TensorRows.of(np.asarray(X, dtype=self.dtype), target, weight=weight)
 
     def _objective(self, default: Callable[[Tensor, Tensor, bool], Tensor], weighted: bool) -> Objective:

@@ -57,6 +57,7 @@ class NeuralClassifier(ClassifierMixin, LossOfClasses, ModuleEstimator):
         check_classes(y)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.classes_, codes = encode_classes(y)
+        X, codes, weight = self._class_weighted(X, codes, self.classes_, weight)
         self.network_ = {"n_features": self.n_features_in_, "n_outputs": len(self.classes_)}
         yield from self._learn(X, codes, weight, partial(self._losses, self._class_loss()), codes, accuracy, state)
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import (
     Choice,
     Device,
@@ -128,6 +129,23 @@ class LossOfClasses(Declared):
         "What is minimized, by name or an object like CrossEntropy(label_smoothing=0.1). Only cross-entropy makes the "
         "softmax of the scores probabilities; of other losses the order of the scores counts.",
     )
+
+    class_weight: Any = parameter(
+        None,
+        ClassWeight(),
+        "Weights of the classes, multiplied into those of the rows; 'balanced': all count alike.",
+    )
+
+    def _class_weighted(self, X: Any, codes: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
+        """Rows with the weights of their classes, those of weight 0 dropped."""
+        if self.class_weight is None:
+            return X, codes, weight
+        owner = type(self).__name__
+        weight = row_weights(owner, self.class_weight, classes, codes, weight)
+        kept = weight > 0
+        if not kept.any():
+            raise ValueError(f"{owner}: class_weight must leave a class of y with a weight above 0.")
+        return (X, codes, weight) if kept.all() else (X[kept], codes[kept], weight[kept])
 
     def _class_loss(self) -> ClassLoss:
         if self.loss == "cross_entropy":  # by its name it takes the smoothing that some estimators have

@@ -181,6 +181,7 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(f"SequenceClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
         seed = self._seed(state)
+        series, codes, weight = self._class_weighted(series, codes, classes, weight)
         train, valid = self._split(len(series), seed, codes)
         self._begin(series[train], weight[train], len(classes))
         self.classes_ = classes

@@ -23,16 +23,18 @@ from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number
 from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
+from margin.core.row_files import is_mapped
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, RegularizedWeights, layer_sizes, learning_rates
+from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
 from margin.neural.parts import described
 from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.stored import SIDE_BY_SIDE, side_by_side_layers_are_stored
-from margin.neural.training import TensorRows, validation_split
+from margin.neural.training import LazyRows, TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
 from margin.neural.training.rows import Rows
@@ -45,7 +47,7 @@ __all__ = ["TabularNetEstimator"]
 RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
 
 
-class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
+class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
     """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
 
     n_networks: int = parameter(
@@ -91,15 +93,25 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
     network_: dict[str, Any] = attribute(SIDE_BY_SIDE)
     _stored_rules = (side_by_side_layers_are_stored,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch for all networks in place of the rows
+        that each holds out; with ``early_stopping`` the epoch that is best for it is kept.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
 
     @abstractmethod
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def _rows_per_update(self, n_rows: int) -> int:
         return min(max(n_rows // 10, 16), 256) if self.batch_size == "auto" else int(self.batch_size)
@@ -120,8 +132,12 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
         seed: int,
         labels: np.ndarray | None,
         state: Mapping[str, Any] | None,
+        own: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
     ) -> Iterator[Record]:
-        """Train on checked rows; ``score`` judges outputs (pairs of row and network, columns)."""
+        """Train on checked rows; ``score`` judges outputs (pairs of row and network, columns).
+
+        ``own`` are rows, targets and weights that a user gave to validate.
+        """
         sizes = [X.shape[1], *layer_sizes(self.hidden_layer_sizes), n_outputs]
         network = {
             "n_networks": int(self.n_networks),
@@ -137,24 +153,34 @@ class TabularNetEstimator(RegularizedWeights, NeuralEstimator):
         if not self._goes_on():
             self.center_, self.scale_ = RobustScaling.of(X, weight)
         self.network_ = network
-        trains = self._drawn(len(X), seed, labels).astype(X.dtype)
-        rows = TensorRows.of(RobustScaling(self.center_, self.scale_).apply(X), trains, target, weight=weight)
-        held = np.flatnonzero((trains == 0).any(axis=1))
+        trains = self._drawn(len(X), seed, labels, given=own).astype(X.dtype)
+        rows = self._rows(X, trains, target, weight)
+        numbers = np.flatnonzero((trains == 0).any(axis=1))
+        held = rows.take(torch.from_numpy(numbers)) if len(numbers) else None
+        if own is not None:
+            outside = np.zeros((len(own[0]), self.n_networks), dtype=X.dtype)
+            held = self._rows(own[0], outside, own[1], own[2])
         everything = np.arange(len(X))
         yield from self._train(
-            _objective(loss), rows, everything, held, seed=seed, state=state, score=_score_of_held_out(score)
-        )
-        if len(held):
-            held_rows = self._compute().rows(rows.take(torch.from_numpy(held)))
-            self._calibrate(*held_out_outputs(self._ready_module(), held_rows))
+            _objective(loss), rows, everything, numbers, seed=seed, state=state, score=_score_of_held_out(score),
+            held=held,
+        )  # fmt: skip
+        if held is not None:
+            self._calibrate(*held_out_outputs(self._ready_module(), self._compute().rows(held)))
+
+    def _rows(self, X: np.ndarray, trains: np.ndarray, target: np.ndarray, weight: np.ndarray) -> Rows:
+        scaling = RobustScaling(self.center_, self.scale_)
+        if is_mapped(X):
+            return LazyRows.of(X, scaling.apply, trains, target, weight=weight)
+        return TensorRows.of(scaling.apply(X), trains, target, weight=weight)
 
     def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
         """What is set after training by the outputs (pairs, columns) for rows that a network has held out."""
 
-    def _drawn(self, n_rows: int, seed: int, labels: np.ndarray | None) -> np.ndarray:
+    def _drawn(self, n_rows: int, seed: int, labels: np.ndarray | None, *, given: Any) -> np.ndarray:
         """Which row trains which network, (rows, networks)."""
         trains = np.ones((n_rows, self.n_networks), dtype=bool)
-        if self.early_stopping:
+        if self.early_stopping and given is None:
             first = Seeds.of(seed).split
             for m in range(self.n_networks):
                 trains[validation_split(n_rows, self.validation_fraction, first + m, labels)[1], m] = False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from torch import Tensor
 
 from margin.core.classes import check_classes, encode_classes
@@ -21,6 +21,7 @@ from margin.core.records import Record
 from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.calibration import best_temperature
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
 from margin.neural.losses.network_loss import ClassLoss
@@ -59,7 +60,13 @@ class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
     )
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
@@ -71,11 +78,23 @@ class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
             raise ValueError(
                 f"TabularNetClassifier: warm_start must go on with classes {self.classes_}; got {classes}."
             )
+        X, codes, weight = self._class_weighted(X, codes, classes, weight)
+        given = own_rows(self, validation_data)
         self.classes_, self.temperature_ = classes, 1.0
         yield from self._learn(
             X, codes, weight, _of_networks(self._class_loss()), _accuracy,
             n_outputs=len(classes), zero_output=False, seed=self._seed(state), labels=codes, state=state,
+            own=None if given is None else self._own_rows(given),
         )  # fmt: skip
+
+    def _own_rows(self, given: OwnRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows, codes of classes and weights that judge every epoch."""
+        X = validate_data(self, given.X, dtype=FLOATS, order="C", reset=False)
+        codes = known_classes(self, given.y, self.classes_)
+        check_consistent_length(X, codes)
+        X, codes, weight = weighted_rows(self, X, codes, given.weight)
+        X, codes, weight = self._class_weighted(X, codes, self.classes_, weight)
+        return X, codes, weight
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""

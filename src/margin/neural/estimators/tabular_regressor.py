@@ -13,6 +13,7 @@ from torch import Tensor
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, own_rows, own_targets
 from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
 from margin.neural.losses.network_loss import TargetLoss
@@ -36,7 +37,13 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
     """
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
@@ -51,11 +58,23 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
             targets = Scaling.none(Y.shape[1]) if loss.of_counts else Scaling.of(Y, weight)
             self.target_center_, self.target_scale_ = targets
         target = Scaling(self.target_center_, self.target_scale_).apply(Y)
+        given = own_rows(self, validation_data)
         yield from self._learn(
             X, target, weight, _of_networks(loss), _explained_by(loss),
             n_outputs=loss.outputs_per_target * Y.shape[1], zero_output=True,
             seed=self._seed(state), labels=None, state=state,
+            own=None if given is None else self._own_rows(given, Y.shape[1]),
         )  # fmt: skip
+
+    def _own_rows(self, given: OwnRows, n_targets: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows, scaled targets and weights that judge every epoch."""
+        X, y = validate_data(
+            self, given.X, numeric_target(self, given.y), dtype=FLOATS, order="C", multi_output=True, y_numeric=True,
+            reset=False,
+        )  # fmt: skip
+        X, y, weight = weighted_rows(self, X, y, given.weight)
+        Y = own_targets(self, y, n_targets).astype(X.dtype)
+        return X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, the mean over the networks; one column each if there were several in the fit."""

@@ -15,18 +15,18 @@ from margin.core.parameters import attribute, default, parameter
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.estimators.fine_tuning import PretrainedNetwork
 from margin.neural.estimators.image_classifier import ImageClassifier
+from margin.neural.estimators.image_estimator import BYTE
+from margin.neural.estimators.pixel_scaling import read_scaling, write_scaling
 from margin.neural.estimators.transformer_parameters import BlockParameters
 from margin.neural.nets.vision_transformer import ViT
 from margin.neural.stored import PATCHES, patch_network_is_stored
-from margin.neural.transformers_layout import load_transformers
-from margin.neural.transformers_layout.folder import read_json
+from margin.neural.transformers_layout import load_transformers, save_transformers
+from margin.neural.transformers_layout.folder import name_classes
 from margin.neural.weights import copy_weights
 from margin.optimize.rules import Rule
 
 __all__ = ["VisionTransformer"]
 
-PREPROCESSOR = "preprocessor_config.json"
-MIDDLE = 0.5  # mean and deviation of pixels from 0 to 1 where a folder names none
 SIZES = ("d_model", "n_heads", "n_blocks", "d_ff", "norm", "qk_norm", "activation", "feed_forward")
 
 
@@ -35,7 +35,8 @@ class VisionTransformer(BlockParameters, ImageClassifier):
 
     An image is cut into squares of ``patch_size`` pixels (padded where they do not fit); each is projected to a token,
     learned positions are added, and the class is read off a token in front of them. Images are given as to
-    :class:`CNNClassifier`. :meth:`from_transformers` begins with a pretrained network.
+    :class:`CNNClassifier`. :meth:`from_transformers` begins with a pretrained network; :meth:`to_transformers` writes
+    one.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
@@ -91,7 +92,7 @@ class VisionTransformer(BlockParameters, ImageClassifier):
         config = asdict(module.stack.blocks[0].config)  # type: ignore[call-overload]
         network = {
             "shape": list(module.shape), "n_outputs": module.head.out_features, "patch": module.patch, "config": config,
-            **_scaling(folder / PREPROCESSOR, module.shape[0], owner),
+            **read_scaling(folder, module.shape[0], owner),
         }  # fmt: skip
         weights = {f"body.{name}": array for name, array in copy_weights(module).items()}
         given = {name: config[name] for name in SIZES} | {"patch_size": module.patch}
@@ -99,6 +100,18 @@ class VisionTransformer(BlockParameters, ImageClassifier):
         for name in params.keys() & given.keys():
             raise ValueError(f"{owner}: {name} is what the folder says; got {params[name]!r} as well.")
         return cls(**{"learning_rate_init": 5e-5, "max_iter": 3, "dropout": config["dropout"], **params, **given})
+
+    def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a folder from which transformers builds this classifier, with the scaling of its pixels.
+
+        Its blocks must be those of ViT, as in a network of :meth:`from_transformers`, and its images square.
+        """
+        module: Any = self._ready_module()
+        labels = [str(label) for label in self.classes_]
+        folder = save_transformers(module.body, folder)
+        name_classes(folder, labels)
+        write_scaling(folder, self.network_, BYTE if self.input_dtype_ == "uint8" else 1.0, "ViTImageProcessor")
+        return folder
 
     def _further(self, network: Mapping[str, Any], shape: list[int], n_outputs: int) -> dict[str, Any]:
         """The pretrained network for other classes, of the sizes that the parameters repeat."""
@@ -114,16 +127,3 @@ class VisionTransformer(BlockParameters, ImageClassifier):
                 raise ValueError(f"{owner}: {name} must be that of pretrained, {value}; got {getattr(self, name)!r}.")
         config = network["config"] | {"dropout": float(self.dropout)}
         return {"shape": shape, "n_outputs": n_outputs, "patch": network["patch"], "config": config}
-
-
-def _scaling(path: Path, n_channels: int, owner: str) -> dict[str, list[float]]:
-    """Mean and deviation of every channel for pixels from 0 to 1."""
-    given = read_json(path) if path.is_file() else {}
-    scaling = {}
-    for ours, theirs in (("center", "image_mean"), ("scale", "image_std")):
-        values = given.get(theirs, [MIDDLE] * n_channels)
-        numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
-        if not numbers or len(values) != n_channels or (ours == "scale" and min(values) <= 0):
-            raise ValueError(f"{owner}: {theirs} in {path} must be {n_channels} numbers; got {str(values)[:80]}.")
-        scaling[ours] = [float(value) for value in values]
-    return scaling

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from margin.core.docstrings import with_parameters
 from margin.neural.activations.functions import softplus
+from margin.neural.losses.parameter_texts import LOSS
 from margin.neural.losses.reduction import reduce, same_shape
 
 __all__ = ["bce_loss", "bce_with_logits", "bernoulli_log_likelihood", "multilabel_bce"]
@@ -40,6 +42,7 @@ class _ClampedCrossEntropy(torch.autograd.Function):
         return dp, dy
 
 
+@with_parameters(LOSS)
 def bce_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     r""":math:`-w\,[y\log p + (1 - y)\log(1 - p)]` of probabilities p, any shape, targets y in [0, 1].
 
@@ -49,12 +52,8 @@ def bce_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduct
     ----------
     input : Tensor
         Probabilities.
-    target : Tensor of the shape of ``input``
-        Targets.
     weight : Tensor, optional
         Weights that multiply the values of the entries.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------
@@ -69,6 +68,7 @@ def bce_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduct
     return reduce("bce_loss", values if weight is None else weight * values, reduction)
 
 
+@with_parameters(LOSS)
 def bce_with_logits(
     input: Tensor,
     target: Tensor,
@@ -84,14 +84,8 @@ def bce_with_logits(
     ----------
     input : Tensor
         Logits.
-    target : Tensor of the shape of ``input``
-        Targets.
     weight : Tensor, optional
         Weights that multiply the values of the entries.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
-    pos_weight : Tensor, optional
-        Weights of positive targets.
 
     Examples
     --------
@@ -104,6 +98,7 @@ def bce_with_logits(
     return reduce("bce_with_logits", values if weight is None else weight * values, reduction)
 
 
+@with_parameters(LOSS)
 def bernoulli_log_likelihood(theta: Tensor, X: Tensor, y: Tensor) -> Tensor:
     r"""Of logistic regression, :math:`\sum_i\bigl[-\log(1 + e^{-\theta^\top x_i}) - (1 - y_i)\theta^\top x_i\bigr]`.
 
@@ -113,8 +108,6 @@ def bernoulli_log_likelihood(theta: Tensor, X: Tensor, y: Tensor) -> Tensor:
     ----------
     theta : Tensor of shape (d,)
         Coefficients.
-    X : Tensor of shape (n, d)
-        Rows.
     y : Tensor of shape (n,)
         Targets, 0 or 1.
     """
@@ -122,6 +115,7 @@ def bernoulli_log_likelihood(theta: Tensor, X: Tensor, y: Tensor) -> Tensor:
     return (-softplus(-z) - (1 - y) * z).sum()
 
 
+@with_parameters(LOSS)
 def multilabel_bce(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Binary cross-entropy of every label on its own: logits and targets (n, labels), averaged over both.
 
@@ -129,10 +123,6 @@ def multilabel_bce(input: Tensor, target: Tensor, reduction: str = "mean") -> Te
     ----------
     input : Tensor of shape (n, labels)
         Logits.
-    target : Tensor of the shape of ``input``
-        Targets.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------

@@ -7,7 +7,9 @@ import warnings
 import torch
 from torch import Tensor
 
+from margin.core.docstrings import with_parameters
 from margin.neural.activations.softmax import log_softmax, logsumexp
+from margin.neural.losses.parameter_texts import LOSS
 from margin.neural.losses.reduction import reduce
 
 __all__ = ["cross_entropy", "nll_loss"]
@@ -15,6 +17,7 @@ __all__ = ["cross_entropy", "nll_loss"]
 NOT_NORMALIZED = 1e-2  # how far the log of the sum of the probabilities may be from 0 before a warning
 
 
+@with_parameters(LOSS)
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
@@ -28,12 +31,6 @@ def nll_loss(
         Log-probabilities of the classes.
     target : Tensor of shape (N, ...)
         Labels.
-    weight : Tensor of shape (C,), optional
-        Weights of the classes.
-    ignore_index : int
-        Targets with this value are left out.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------
@@ -48,6 +45,7 @@ def nll_loss(
     return _picked("nll_loss", input, target, weight, ignore_index, reduction)
 
 
+@with_parameters(LOSS)
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -68,14 +66,6 @@ def cross_entropy(
         Logits of the classes.
     target : Tensor of shape (N, ...) or (N, C, ...)
         Labels, or probabilities of the classes.
-    weight : Tensor of shape (C,), optional
-        Weights of the classes.
-    ignore_index : int
-        Targets with this value are left out.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
-    label_smoothing : float in [0, 1]
-        Fraction of a target that is spread over all classes.
 
     Examples
     --------

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.nn import functional
 
+from margin.core.docstrings import with_parameters
 from margin.neural.losses.binary import bce_with_logits
 from margin.neural.losses.classes import cross_entropy, nll_loss
+from margin.neural.losses.parameter_texts import LOSS
 from margin.neural.losses.regression import huber_loss, mse_loss
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 
+@with_parameters(LOSS)
 def fused_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -41,14 +44,6 @@ def fused_cross_entropy(
         Logits of the classes.
     target : Tensor of shape (N, ...) or (N, C, ...)
         Labels, or probabilities of the classes.
-    weight : Tensor of shape (C,), optional
-        Weights of the classes.
-    ignore_index : int
-        Targets with this value are left out.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
-    label_smoothing : float in [0, 1]
-        Fraction of a target that is spread over all classes.
 
     Examples
     --------
@@ -61,6 +56,7 @@ def fused_cross_entropy(
     )
 
 
+@with_parameters(LOSS)
 def fused_nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
@@ -72,16 +68,11 @@ def fused_nll_loss(
         Log-probabilities of the classes.
     target : Tensor of shape (N, ...)
         Labels.
-    weight : Tensor of shape (C,), optional
-        Weights of the classes.
-    ignore_index : int
-        Targets with this value are left out.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
     """
     return functional.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
+@with_parameters(LOSS)
 def fused_bce_with_logits(
     input: Tensor,
     target: Tensor,
@@ -95,49 +86,23 @@ def fused_bce_with_logits(
     ----------
     input : Tensor
         Logits.
-    target : Tensor of the shape of ``input``
-        Targets.
     weight : Tensor, optional
         Weights that multiply the values of the entries.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
-    pos_weight : Tensor, optional
-        Weights of positive targets.
     """
     return functional.binary_cross_entropy_with_logits(
         input, target, weight, reduction=reduction, pos_weight=pos_weight
     )
 
 
+@with_parameters(LOSS)
 def fused_mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    r""":math:`(\hat y - y)^2`: :func:`~margin.neural.losses.mse_loss`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
-    """
+    r""":math:`(\hat y - y)^2`: :func:`~margin.neural.losses.mse_loss`."""
     return functional.mse_loss(input, target, reduction=reduction)
 
 
+@with_parameters(LOSS)
 def fused_huber_loss(input: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "mean") -> Tensor:
-    r"""Squares of small errors, absolute values of large ones: :func:`~margin.neural.losses.huber_loss`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    delta : float
-        Size of an error from which on it counts linearly, above 0.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
-    """
+    r"""Squares of small errors, absolute values of large ones: :func:`~margin.neural.losses.huber_loss`."""
     return functional.huber_loss(input, target, reduction=reduction, delta=delta)
 
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
+from margin.core.docstrings import with_parameters
 from margin.neural.losses.families import FAMILIES, LikelihoodFamily
+from margin.neural.losses.parameter_texts import LOSS
 from margin.neural.losses.reduction import reduce, same_shape
 from margin.neural.losses.regression import squared_error
 
@@ -51,6 +53,7 @@ def build_loss(distribution: str) -> NegativeLogLikelihood:
     return NegativeLogLikelihood(distribution, FAMILIES[distribution])
 
 
+@with_parameters(LOSS)
 def gaussian_nll(input: Tensor, target: Tensor, sigma: float = 1.0, reduction: str = "sum") -> Tensor:
     r"""Of a normal distribution of fixed width around the prediction.
 
@@ -58,14 +61,8 @@ def gaussian_nll(input: Tensor, target: Tensor, sigma: float = 1.0, reduction: s
 
     Parameters
     ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
     sigma : float
         Standard deviation.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
     """
     same_shape("gaussian_nll", input, target)
     values = 0.5 * math.log(2 * math.pi * sigma**2) + squared_error(input, target) / (2 * sigma**2)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from margin.core.docstrings import with_parameters
+from margin.neural.losses.parameter_texts import LOSS
 from margin.neural.losses.reduction import reduce, same_shape
 
 __all__ = ["hinge_loss", "multiclass_hinge_loss", "soft_margin_objective", "triplet_loss"]
 
 
+@with_parameters(LOSS)
 def hinge_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     r""":math:`\max(0, 1 - yf)` for scores f and labels y of -1 or 1; at the corner yf = 1 the subgradient is 0.
 
@@ -19,8 +22,6 @@ def hinge_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor
         Scores.
     target : Tensor of the shape of ``input``
         Labels, -1 or 1.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------
@@ -63,6 +64,7 @@ def multiclass_hinge_loss(input: Tensor, target: Tensor, margin: float = 1.0, re
     return reduce("multiclass_hinge_loss", (margin - lead).relu(), reduction)
 
 
+@with_parameters(LOSS)
 def soft_margin_objective(w: Tensor, b: Tensor, X: Tensor, y: Tensor, penalty: float) -> Tensor:
     r""":math:`\|w\|^2 + \lambda\sum_i\max(0, 1 - y_i(w^\top x_i + b))`, the support vector machine without slacks.
 
@@ -72,8 +74,6 @@ def soft_margin_objective(w: Tensor, b: Tensor, X: Tensor, y: Tensor, penalty: f
         Weights.
     b : Tensor
         Intercept.
-    X : Tensor of shape (n, d)
-        Rows.
     y : Tensor of shape (n,)
         Labels, -1 or 1.
     penalty : float
@@ -82,6 +82,7 @@ def soft_margin_objective(w: Tensor, b: Tensor, X: Tensor, y: Tensor, penalty: f
     return w.square().sum() + penalty * hinge_loss(X @ w + b, y, reduction="sum")
 
 
+@with_parameters(LOSS)
 def triplet_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
@@ -98,8 +99,6 @@ def triplet_loss(
         Embeddings of rows of other classes.
     margin : float
         How much farther the other row should be, :math:`\alpha`.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from margin.core.docstrings import with_parameters
+from margin.neural.losses.parameter_texts import LOSS
 from margin.neural.losses.reduction import reduce, same_shape
 
 __all__ = [
@@ -18,17 +20,9 @@ __all__ = [
 ]
 
 
+@with_parameters(LOSS)
 def squared_error(input: Tensor, target: Tensor, reduction: str = "none") -> Tensor:
     r""":math:`(\hat y - y)^2` for every entry, gradient :math:`2(\hat y - y)`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------
@@ -40,17 +34,9 @@ def squared_error(input: Tensor, target: Tensor, reduction: str = "none") -> Ten
     return reduce("squared_error", (input - target).square(), reduction)
 
 
+@with_parameters(LOSS)
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     r"""The mean squared error :math:`\frac1n\sum_i(\hat y_i - y_i)^2`, gradient :math:`2(\hat y - y)/n`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------
@@ -62,43 +48,21 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduce("mse_loss", squared_error(input, target), reduction)
 
 
+@with_parameters(LOSS)
 def sse(input: Tensor, target: Tensor) -> Tensor:
-    r"""The sum of squared errors :math:`\sum_i(\hat y_i - y_i)^2 = n\,\mathrm{MSE}`, with the same minimizer.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    """
+    r"""The sum of squared errors :math:`\sum_i(\hat y_i - y_i)^2 = n\,\mathrm{MSE}`, with the same minimizer."""
     return squared_error(input, target, reduction="sum")
 
 
+@with_parameters(LOSS)
 def half_squared_error(input: Tensor, target: Tensor) -> Tensor:
-    r""":math:`\frac12\sum_i(a_i - y_i)^2`, whose gradient is :math:`a - y` without a factor.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    """
+    r""":math:`\frac12\sum_i(a_i - y_i)^2`, whose gradient is :math:`a - y` without a factor."""
     return 0.5 * sse(input, target)
 
 
+@with_parameters(LOSS)
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     r"""The absolute error :math:`|\hat y - y|`, gradient :math:`\mathrm{sign}(\hat y - y)`, taken as 0 at 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------
@@ -110,20 +74,10 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduce("l1_loss", (input - target).abs(), reduction)
 
 
+@with_parameters(LOSS)
 def huber_loss(input: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "mean") -> Tensor:
     r""":math:`\frac12 e^2` for :math:`|e| \le \delta` and :math:`\delta(|e| - \frac12\delta)` beyond, :math:`e = \hat y
     - y`: squares near 0, absolute values far away, with a gradient of at most :math:`\delta`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
-    delta : float
-        Size of an error from which on it counts linearly, above 0.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------
@@ -139,19 +93,14 @@ def huber_loss(input: Tensor, target: Tensor, delta: float = 1.0, reduction: str
     return reduce("huber_loss", near * (size - 0.5 * near), reduction)
 
 
+@with_parameters(LOSS)
 def quantile_loss(input: Tensor, target: Tensor, quantile: float = 0.5, reduction: str = "mean") -> Tensor:
     r""":math:`\max(q e, (q - 1) e)` with :math:`e = y - \hat y`: the constant that minimizes it is the q-quantile.
 
     Parameters
     ----------
-    input : Tensor
-        Predictions.
-    target : Tensor of the shape of ``input``
-        Targets.
     quantile : float
         q, between 0 and 1; at one half the loss is half the absolute error.
-    reduction : {"mean", "sum", "none"}
-        How the values of the entries are put together.
 
     Examples
     --------

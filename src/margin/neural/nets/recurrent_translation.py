@@ -78,7 +78,7 @@ class RecurrentEncoderDecoder(nn.Module):
         self, target: Tensor, memory: Tensor, memory_mask: Tensor | None = None, cache: StateCache | None = None
     ) -> Tensor:
         """Scores of the token after each of ``target``; with a cache, after the new ones."""
-        written, attended = self._written(target, memory, memory_mask, cache)
+        written, attended = self._write(target, memory, memory_mask, cache)
         mixed = torch.tanh(self.mix(torch.cat([written, attended.output], dim=-1)))
         return nn.functional.linear(self.dropout(mixed), self.target.weight)
 
@@ -87,9 +87,9 @@ class RecurrentEncoderDecoder(nn.Module):
 
     def alignment(self, source: Tensor, target: Tensor, mask: Tensor | None = None) -> list[Tensor]:
         """Where the decoder looks, as one layer with one head: (batch, 1, target, source)."""
-        return [self._written(target, self.encode(source, mask), mask, None)[1].weights[:, None]]
+        return [self._write(target, self.encode(source, mask), mask, None)[1].weights[:, None]]
 
-    def _written(
+    def _write(
         self, target: Tensor, memory: Tensor, memory_mask: Tensor | None, cache: StateCache | None
     ) -> tuple[Tensor, Attended]:
         """States after every token of the target, and what each attends to."""

@@ -11,7 +11,7 @@ from margin.neural.training.meter import Mean, Meter
 from margin.neural.training.minimize import Minimize
 from margin.neural.training.points import DrawnPoints
 from margin.neural.training.quasi_newton import QuasiNewton
-from margin.neural.training.rows import RowBatches, Rows, SparseRows, TensorRows
+from margin.neural.training.rows import LazyRows, RowBatches, Rows, TensorRows
 from margin.neural.training.schedules import rate_schedule
 from margin.neural.training.steps import Step
 from margin.neural.training.stopping import Patience
@@ -24,6 +24,7 @@ __all__ = [
     "Compute",
     "DrawnPoints",
     "GlobalStream",
+    "LazyRows",
     "Mean",
     "Meter",
     "Minimize",
@@ -34,7 +35,6 @@ __all__ = [
     "RowBatches",
     "Rows",
     "Seeds",
-    "SparseRows",
     "Step",
     "TensorRows",
     "TokenWindows",

@@ -1,22 +1,22 @@
-"""Rows in the order of a permutation drawn anew for every pass: of tensors in memory, or of a sparse matrix."""
+"""Rows in the order of a permutation drawn anew for every pass: of tensors, of a sparse matrix, of a file."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from torch import Tensor
 
 from margin.neural.generators import generator_array, load_generator
-from margin.neural.scaling import Scaling
 from margin.neural.training.batches import Batch, Batches
 
-__all__ = ["RowBatches", "Rows", "SparseRows", "TensorRows"]
+__all__ = ["ChosenRows", "LazyRows", "RowBatches", "Rows", "TensorRows"]
 
 # Tables up to this size are brought into the order of a pass at once, which is cheaper than gathering every batch.
 COPIED_BYTES = 2**21
@@ -36,12 +36,41 @@ class Rows(ABC):
 
     @abstractmethod
     def take(self, index: Tensor) -> Rows:
-        """A copy with the rows numbered ``index``."""
+        """The rows numbered ``index``: a copy, unless the rows lie in a file."""
+
+    def chunk_rows(self, size: int) -> int:
+        """How many rows to take at once where ``size`` would do."""
+        return size
 
     def chunks(self, size: int) -> Iterator[Batch]:
         """Consecutive pieces of at most ``size`` rows."""
+        size = self.chunk_rows(size)
         for start in range(0, len(self), size):
             yield self.batch(slice(start, start + size))
+
+
+@dataclass(frozen=True)
+class ChosenRows(Rows):
+    """The rows numbered ``index`` of a ``source`` that is not copied."""
+
+    source: Rows
+    index: Tensor
+
+    @property
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
+        return self.source.dtype
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def batch(self, index: Tensor | slice) -> Batch:
+        return self.source.batch(self.index[index])
+
+    def take(self, index: Tensor) -> Rows:
+        return ChosenRows(self.source, self.index[index])
+
+    def chunk_rows(self, size: int) -> int:
+        return self.source.chunk_rows(size)
 
 
 @dataclass(frozen=True)
@@ -77,26 +106,33 @@ class TensorRows(Rows):
         weight = self.weight[: len(index)] if self.equal else self.weight.index_select(0, index)
         return _batch(tensors, weight, self.equal)
 
-    def take(self, index: Tensor) -> TensorRows:
+    def take(self, index: Tensor) -> Rows:
         tensors = tuple(tensor.index_select(0, index) for tensor in self.tensors)
         return TensorRows(tensors, self.weight.index_select(0, index), self.equal)
 
 
 @dataclass(frozen=True)
-class SparseRows(Rows):
-    """Rows of a SciPy CSR matrix, made dense and scaled batch by batch, with tensors beside them."""
+class LazyRows(Rows):
+    """Rows of a SciPy CSR matrix, or of an array in a file, which ``prepare`` makes inputs batch by batch; tensors
+    beside them."""
 
     matrix: Any
-    scaling: Scaling
+    prepare: Callable[[np.ndarray], np.ndarray]
     tensors: tuple[Tensor, ...]
     weight: Tensor
     equal: bool = True
 
     @classmethod
-    def of(cls, matrix: Any, scaling: Scaling, *arrays: np.ndarray, weight: np.ndarray | None = None) -> SparseRows:
+    def of(
+        cls,
+        matrix: Any,
+        prepare: Callable[[np.ndarray], np.ndarray],
+        *arrays: np.ndarray,
+        weight: np.ndarray | None = None,
+    ) -> LazyRows:
         tensors = tuple(torch.from_numpy(np.require(array, requirements=["C", "W"])) for array in arrays)
-        dtype = torch.from_numpy(np.empty(0, matrix.dtype)).dtype
-        return cls(matrix, scaling, tensors, *_weights(weight, matrix.shape[0], dtype))
+        dtype = _floating(torch.from_numpy(prepare(np.empty((1, *matrix.shape[1:]), matrix.dtype))).dtype)
+        return cls(matrix, prepare, tensors, *_weights(weight, matrix.shape[0], dtype))
 
     @property
     def dtype(self) -> torch.dtype:  # type: ignore[override]
@@ -106,13 +142,16 @@ class SparseRows(Rows):
         return len(self.weight)
 
     def batch(self, index: Tensor | slice) -> Batch:
-        chosen = index if isinstance(index, slice) else index.numpy()
-        dense = torch.from_numpy(self.scaling.apply(self.matrix[chosen].toarray()))
-        return _batch((dense, *(tensor[index] for tensor in self.tensors)), self.weight[index], self.equal)
+        rows = self.matrix[index if isinstance(index, slice) else index.numpy()]
+        inputs = self.prepare(rows.toarray() if issparse(rows) else np.asarray(rows))
+        inputs = torch.from_numpy(np.require(inputs, requirements=["C", "W"]))
+        return _batch((inputs, *(tensor[index] for tensor in self.tensors)), self.weight[index], self.equal)
 
-    def take(self, index: Tensor) -> SparseRows:
+    def take(self, index: Tensor) -> Rows:
+        if not issparse(self.matrix):
+            return ChosenRows(self, index)
         tensors = tuple(tensor[index] for tensor in self.tensors)
-        return SparseRows(self.matrix[index.numpy()], self.scaling, tensors, self.weight[index], self.equal)
+        return LazyRows(self.matrix[index.numpy()], self.prepare, tensors, self.weight[index], self.equal)
 
 
 def _floating(dtype: torch.dtype) -> torch.dtype:

@@ -23,6 +23,8 @@ ENCODERS = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 def described(module: nn.Module) -> dict[str, Any]:
     """The settings from which transformers builds ``module``; one sentence where it has no such network."""
     kind = model_type_of(module)
+    if kind == "clip":
+        return _clip(module)
     encoder = module.encoder if isinstance(module, EncoderScores) else module
     config: TransformerConfig = encoder.stack.blocks[0].config  # type: ignore[union-attr, index]
     _check_plain(kind, config)
@@ -103,6 +105,27 @@ def _vit(module: ViT, config: TransformerConfig) -> dict[str, Any]:
         "model_type": "vit", "architectures": ["ViTForImageClassification"], "image_size": height,
         "patch_size": module.patch, "num_channels": channels, **_labels(module.head.out_features),
     }  # fmt: skip
+
+
+def _clip(module: Any) -> dict[str, Any]:
+    towers = {"text_config": module.texts, "vision_config": module.images}
+    described_towers = {}
+    for name, tower in towers.items():
+        _check_plain("vit" if name == "vision_config" else "clip", tower.config)
+        blocks = _blocks(tower.config)
+        blocks.pop("hidden_dropout_prob")
+        blocks["attention_dropout"] = blocks.pop("attention_probs_dropout_prob")
+        described_towers[name] = blocks
+    texts, (channels, side, _) = module.texts, module.images.shape
+    described_towers["text_config"] |= {
+        "vocab_size": texts.embedding.tokens.num_embeddings, "max_position_embeddings": texts.config.context,
+        "eos_token_id": 2 if texts.end is None else texts.end,
+    }  # fmt: skip
+    described_towers["vision_config"] |= {
+        "num_channels": channels, "image_size": side, "patch_size": module.images.patch,
+    }  # fmt: skip
+    n_outputs = module.texts.last.out_features
+    return {"model_type": "clip", "architectures": ["CLIPModel"], "projection_dim": n_outputs, **described_towers}
 
 
 def _labels(n: int) -> dict[str, Any]:

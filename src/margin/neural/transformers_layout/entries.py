@@ -170,6 +170,39 @@ def _vit(module: ViT) -> Iterator[WeightName]:
     yield from both("classifier", "head")
 
 
+# Names inside a block of CLIP, theirs and ours.
+CLIP_BLOCK = {
+    "self_attn.q_proj": "attention.query",
+    "self_attn.k_proj": "attention.key",
+    "self_attn.v_proj": "attention.value",
+    "self_attn.out_proj": "attention.out",
+    "layer_norm1": "attention_norm",
+    "layer_norm2": "feed_norm",
+    "mlp.fc1": "feed.up",
+    "mlp.fc2": "feed.down",
+}
+
+
+def _clip(module: Any) -> Iterator[WeightName]:
+    yield WeightName("logit_scale", ("log_scale",))
+    yield WeightName("text_model.embeddings.token_embedding.weight", ("texts.embedding.tokens.weight",))
+    yield WeightName("text_model.embeddings.position_embedding.weight", ("texts.embedding.positions.weight",))
+    yield from both("text_model.final_layer_norm", "texts.stack.norm")
+    yield WeightName("text_projection.weight", ("texts.last.weight",))
+    embeddings = "vision_model.embeddings"
+    patches = f"{embeddings}.patch_embedding.weight"
+    yield WeightName(patches, ("images.project.weight",), "patches", module.images.patch)
+    yield WeightName(f"{embeddings}.class_embedding", ("images.first",))
+    yield WeightName(f"{embeddings}.position_embedding.weight", ("images.positions",))
+    yield from both("vision_model.pre_layrnorm", "images.norm")
+    yield from both("vision_model.post_layernorm", "images.stack.norm")
+    yield WeightName("visual_projection.weight", ("images.last.weight",))
+    for tower, inside in (("text_model", "texts"), ("vision_model", "images")):
+        for i in range(getattr(module, inside).config.n_blocks):
+            for theirs, ours in CLIP_BLOCK.items():
+                yield from both(f"{tower}.encoder.layers.{i}.{theirs}", f"{inside}.stack.blocks.{i}.{ours}")
+
+
 TABLES: dict[str, Callable[[Any], Iterator[WeightName]]] = {
     "gpt2": _gpt2,
     "llama": _llama,
@@ -177,4 +210,5 @@ TABLES: dict[str, Callable[[Any], Iterator[WeightName]]] = {
     "roberta": _roberta,
     "distilbert": _distilbert,
     "vit": _vit,
+    "clip": _clip,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from margin.neural.transformers_layout.entries import entries_of
 from margin.neural.transformers_layout.settings import Settings, built
 from margin.neural.transformers_layout.tables import PREFIX, WeightName
 
-__all__ = ["load_transformers", "read_json", "save_transformers"]
+__all__ = ["load_transformers", "name_classes", "read_json", "save_transformers"]
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 MOST_JSON = 2**24  # bytes
@@ -32,6 +32,7 @@ EXTRA = {
     "roberta": (".position_ids", "lm_head.decoder.weight", "lm_head.decoder.bias", *POOLER),
     "distilbert": (".position_ids", "vocab_projector.weight"),
     "vit": POOLER,
+    "clip": (".position_ids",),
 }
 HEADS = ("cls.", "lm_head.", "classifier.", "pre_classifier.", "vocab_")  # names that never have the prefix
 
@@ -41,8 +42,9 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
 
     GPT-2 and Llama become a :class:`~margin.neural.nets.transformer.DecoderTransformer`; BERT, RoBERTa and DistilBERT,
     with the heads of pre-training that the file has, a :class:`~margin.neural.nets.language_nets.BERT`, or, with a
-    head for classes of texts or of tokens, an :class:`~margin.neural.nets.encoder_scores.EncoderScores`; and ViT a
-    :class:`~margin.neural.nets.vision_transformer.ViT`: in float32 and set to evaluate. A file that is not what its
+    head for classes of texts or of tokens, an :class:`~margin.neural.nets.encoder_scores.EncoderScores`; ViT a
+    :class:`~margin.neural.nets.vision_transformer.ViT` and CLIP a :class:`~margin.neural.nets.clip.CLIPNetwork`: in
+    float32 and set to evaluate. A file that is not what its
     settings say is refused with one sentence, before anything is built.
     """
     from safetensors import SafetensorError, safe_open
@@ -55,8 +57,9 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
     try:
         with safe_open(path, framework="pt") as file:
             stored = _stored_names(file.keys(), str(settings.kind))
-            if settings.n_blocks > len(stored):
-                raise ValueError(f"load_transformers: {path} has too few tensors for {settings.n_blocks} blocks.")
+            n_blocks = max(part.n_blocks for part in settings.parts)
+            if n_blocks > len(stored):
+                raise ValueError(f"load_transformers: {path} has too few tensors for {n_blocks} blocks.")
             with torch.device("meta"):
                 module = built(settings, stored)
             entries = entries_of(module)
@@ -81,6 +84,16 @@ def save_transformers(module: nn.Module, folder: str | os.PathLike[str]) -> Path
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     (folder / CONFIG).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return folder
+
+
+def name_classes(folder: Path, labels: Sequence[str]) -> None:
+    """Write the names of the classes into the settings of a folder."""
+    path = folder / CONFIG
+    settings = read_json(path) | {
+        "id2label": {str(i): label for i, label in enumerate(labels)},
+        "label2id": {label: i for i, label in enumerate(labels)},
+    }
+    path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.nets.clip import CLIPNetwork, ImageTower, TextTower
 from margin.neural.nets.encoder_scores import EncoderScores
 from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.transformer import DecoderTransformer
@@ -24,6 +25,7 @@ ACTIVATIONS = {
     "gelu": "gelu",
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
+    "quick_gelu": "quick_gelu",
     "relu": "relu",
     "relu2": "relu_squared",
     "silu": "silu",
@@ -43,7 +45,9 @@ USUAL: dict[str, dict[str, Any]] = {
     "distilbert": {"sinusoidal_pos_embds": False},
     "llama": {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "rope_scaling": None},
     "vit": {"qkv_bias": True},
+    "clip": {},
 }
+TOWERS = ("text_config", "vision_config")  # of CLIP: each has settings of its own
 
 
 class Settings:
@@ -86,6 +90,18 @@ class Settings:
                 f"load_transformers: {name} in {self.path} must be one of {', '.join(ACTIVATIONS)}; got {value!r}."
             )
         return ACTIVATIONS[value]
+
+    def part(self, name: str) -> Settings:
+        """Settings inside the settings."""
+        values = self.values.get(name) or {}
+        if not isinstance(values, dict):
+            raise ValueError(f"load_transformers: {name} in {self.path} must be a JSON object; got {values!r}.")
+        return Settings(f"{name} in {self.path}", {**values, "model_type": self.kind})
+
+    @property
+    def parts(self) -> list[Settings]:
+        """The settings of all stacks of blocks."""
+        return [self.part(name) for name in TOWERS] if self.kind == "clip" else [self]
 
     @property
     def n_blocks(self) -> int:
@@ -226,14 +242,44 @@ def _with_scores(
 
 
 def _vit(settings: Settings, _: Collection[str]) -> ViT:
-    side = settings.size("image_size", 224)
-    patch = settings.size("patch_size", 16)
+    side, patch = _patches(settings, 16)
+    shape = (settings.size("num_channels", 3), side, side)
+    return ViT(shape, patch, settings.n_outputs, _encoder(settings, position="none"))
+
+
+def _tower(settings: Settings, width: int, **fixed: Any) -> TransformerConfig:
+    return TransformerConfig(
+        d_model=settings.size("hidden_size", width),
+        n_heads=settings.size("num_attention_heads", width // 64),
+        n_blocks=settings.n_blocks,
+        d_ff=settings.size("intermediate_size", 4 * width),
+        norm_eps=settings.fraction("layer_norm_eps", 1e-5),
+        activation=settings.activation("hidden_act", "quick_gelu"),
+        **fixed,
+    )
+
+
+def _clip(settings: Settings, _: Collection[str]) -> CLIPNetwork:
+    text, vision = settings.parts
+    n_outputs = settings.size("projection_dim", 512)
+    side, patch = _patches(vision, 32)
+    shape = (vision.size("num_channels", 3), side, side)
+    images = ImageTower(shape, patch, n_outputs, _tower(vision, 768, position="none"))
+    # The first files say 2 whatever the token is, and mean the largest id of a text.
+    end = text.size("eos_token_id", 49_407)
+    config = _tower(text, 512, context=text.size("max_position_embeddings", 77))
+    texts = TextTower(text.size("vocab_size", 49_408), n_outputs, config, None if end == 2 else end)
+    return CLIPNetwork(images, texts)
+
+
+def _patches(settings: Settings, usual: int) -> tuple[int, int]:
+    """The side of images and that of the patches they are cut into."""
+    side, patch = settings.size("image_size", 224), settings.size("patch_size", usual)
     if side % patch:
         raise ValueError(
             f"load_transformers: patch_size in {settings.path} must divide image_size {side}; got {patch}."
         )
-    shape = (settings.size("num_channels", 3), side, side)
-    return ViT(shape, patch, settings.n_outputs, _encoder(settings, position="none"))
+    return side, patch
 
 
 BUILDERS = {
@@ -243,4 +289,5 @@ BUILDERS = {
     "roberta": _bert,
     "distilbert": _distilbert,
     "vit": _vit,
+    "clip": _clip,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, cat, nn
 
+from margin.neural.nets.clip import CLIPNetwork, ImageTower
 from margin.neural.nets.encoder_scores import EncoderScores
 from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.transformer import DecoderTransformer
@@ -22,6 +23,7 @@ MODEL_TYPES = {
     "roberta": BERT,
     "distilbert": BERT,
     "vit": ViT,
+    "clip": CLIPNetwork,
 }
 
 # What the names of the network itself begin with; those of a network without a head have no prefix.
@@ -32,6 +34,7 @@ PREFIX = {
     "roberta": "roberta.",
     "distilbert": "distilbert.",
     "vit": "vit.",
+    "clip": "",
 }
 
 
@@ -80,8 +83,10 @@ def model_type_of(module: nn.Module) -> str:
         return module.model_type
     if isinstance(module, ViT):
         return "vit"
+    if isinstance(module, CLIPNetwork) and isinstance(module.images, ImageTower):
+        return "clip"
     raise ValueError(
-        "save_transformers: module must be a DecoderTransformer, a BERT, an EncoderScores or a ViT; "
+        "save_transformers: module must be a DecoderTransformer, a BERT, an EncoderScores, a ViT or a CLIP; "
         f"it is of type {type(module).__name__}."
     )
 

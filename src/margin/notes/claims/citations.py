@@ -45,15 +45,15 @@ class Calls:
         self.watches = True
 
     def __enter__(self) -> Calls:
-        threading.settrace(self._called)
-        sys.settrace(self._called)
+        threading.settrace(self._note_call)
+        sys.settrace(self._note_call)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
         threading.settrace(None)
 
-    def _called(self, frame: FrameType, _event: str, _argument: Any) -> None:
+    def _note_call(self, frame: FrameType, _event: str, _argument: Any) -> None:
         if not self.watches:
             sys.settrace(None)  # of this thread: the one that found the last may have been another
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from margin.neural.layers import count_values
 from margin.neural.normalization.functions import BatchStatistics, standardize, standardize_backward
 from margin.neural.weights import build
 from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
 
 
 def generator(seed: int) -> torch.Generator:
@@ -275,3 +277,31 @@ def the_shift_is_across_training_steps(seed: int) -> Verdict:
     )
     # Were the shift one among the training samples, it would be there without any change of the weights.
     return corrected(truth, printed=above(float(drift(data["frozen"]).max()), 1e-3))
+
+
+@claim("claim-bn-batch-size")
+def batch_normalization_is_a_decay_of_its_scale(seed: int) -> Verdict:
+    r"""The scale that fits best with batches of B is that with the data's own statistics under a penalty.
+
+    For a normal input x and a target :math:`ax + e` the loss of :math:`\gamma z + \beta`, with z normalized by its
+    batch, is :math:`\gamma^2 - 2\gamma a c_B` plus what does not depend on gamma: :math:`E[z^2] = 1` and
+    :math:`E[zx] = c_B`, the mean deviation of B values. That is :math:`c_B` times
+    :math:`(\gamma - a)^2 + (1/c_B - 1)\gamma^2`: the loss without batches and a penalty of about 3 / (4B).
+    """
+    slope, n = 1.3, 30_000
+    fitted, expected, spread = [], [], []
+    for B in (3, 6, 24):
+        x = draw(seed + B, B, n)  # every channel is a batch of its own
+        z = norm.BatchNorm(n, eps=1e-12, affine=False).double()(x)
+        target = slope * x + 0.5 * draw(seed + 1000 + B, B, n)
+        products = (z * target).mean(dim=0) / (z * z).mean()
+        fitted.append(float(products.mean()))
+        spread.append(float(products.std()) / n**0.5)
+        shrunk = (2 / B) ** 0.5 * math.exp(math.lgamma(B / 2) - math.lgamma((B - 1) / 2))
+        expected.append(slope / (1 + (1 / shrunk - 1)))  # the minimum of (gamma - a)^2 + penalty gamma^2
+    penalty = slope / np.array(fitted) - 1
+    return every(
+        shrinks_like_a_penalty=near((np.array(fitted) - expected) / spread, np.zeros(3), tolerance=ERRORS),
+        about_three_quarters_over_the_batch=near(24 * penalty[2], 0.75, tolerance=0.15),
+        falls_with_the_batch=equal(bool((np.diff(penalty) < 0).all()), True),
+    )

@@ -2,7 +2,9 @@ r"""Regression towards the mean
 
 For standardized X and Y with correlation :math:`\rho`, :math:`E[Y \mid X] = \rho X`. Sons of tall fathers are
 taller than average, yet nearer to it than their fathers: with Galton's slope of 2/3 they keep two thirds of the
-deviation. Centering alone is not enough: with :math:`Y = 3X + Z` the slope is 3 although :math:`\rho < 1`.
+deviation. Centering alone is not enough: with :math:`Y = 3X + Z` the slope is 3 although :math:`\rho < 1`. A
+response of two values regresses as well: of two trials with one unknown chance of success, those who succeed at first
+succeed again less often than always, with :math:`E[Y \mid X] - \bar p = \rho (X - \bar p)` exactly.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 RHOS = (-1.0, -0.9, -0.5, 0.0, 0.3, 2 / 3, 0.95, 1.0)
 THRESHOLD = 2.0  # standard deviations
+CHANCE = (2.0, 3.0)  # the beta law of the chance of success: mean 2/5, and the trials have correlation 1/6
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
@@ -44,7 +47,16 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "centered_slope": regression_slope(wide, steep),
         "centered_rho": correlation(wide, steep),
         "bent": _conditional_mean(rng.normal(size=n), rng),
+        "trials": _kept_in_a_second_trial(n, rng),
     }
+
+
+def _kept_in_a_second_trial(n: int, rng: np.random.Generator) -> list[float]:
+    """Deviation of the second trial's mean as a fraction of that of the first: after a success and after a failure."""
+    chance = rng.beta(*CHANCE, size=n)
+    first, second = (rng.random(n) < chance for _ in range(2))
+    mean = CHANCE[0] / sum(CHANCE)
+    return [float((second[first == outcome].mean() - mean) / (outcome - mean)) for outcome in (True, False)]
 
 
 def _conditional_mean(x: np.ndarray, rng: np.random.Generator) -> float:
@@ -59,6 +71,7 @@ def check(data: dict[str, Any]) -> Verdict:
         slope_is_rho=near(data["slopes"], RHOS, tolerance=0.015),
         galton=near(data["galton_slope"], 2 / 3, tolerance=0.01),
         sons_of_tall_fathers_are_tall_but_less=within(data["their_sons"] / data["tall_fathers"], 0.6, 0.73),
+        binary=near(data["trials"], [1 / 6, 1 / 6], tolerance=0.03),
         no_regression_at_one=near(data["kept"][-1], 1.0, tolerance=1e-12),
     )
     return corrected(
@@ -66,6 +79,7 @@ def check(data: dict[str, Any]) -> Verdict:
         centering_is_enough=near(data["centered_slope"], data["centered_rho"], tolerance=0.05),
         deviations_shrink_at_minus_one=below(abs(data["kept"][0]), 0.99),
         tall_fathers_have_short_sons=below(data["their_sons"], 0.0),
+        binary_responses_do_not_regress=near(data["trials"], [1.0, 1.0], tolerance=0.5),
         noise_of_mean_zero_is_enough=near(data["bent"], THRESHOLD, tolerance=0.5),  # E[Y | X = 2] is 5
     )
 

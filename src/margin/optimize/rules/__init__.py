@@ -2,17 +2,18 @@
 
 ``Adam(beta_1=0.8)`` is the same object for :func:`margin.optimize.minimize`, :func:`margin.optimize.sgd` and the
 parameter ``solver`` of every network. Where a fused form over all parameters exists, networks run that
-(:mod:`margin.neural.training.optimizers`), and one test holds both together.
+(:mod:`margin.neural.training.optimizers`), and one test holds both together. ``make generated`` writes this file from
+the others of its folder.
 """
 
 from margin.optimize.rules.adadelta import AdaDelta
 from margin.optimize.rules.adagrad import AdaGrad
-from margin.optimize.rules.adam import Adam, AdamMoments
+from margin.optimize.rules.adam import Adam
 from margin.optimize.rules.adamax import AdaMax
 from margin.optimize.rules.adamw import AdamW
 from margin.optimize.rules.amsgrad import AMSGrad
 from margin.optimize.rules.base import Rule, hyperparameters
-from margin.optimize.rules.descent import Descent
+from margin.optimize.rules.gradient_descent import Descent
 from margin.optimize.rules.lion import Lion
 from margin.optimize.rules.momentum import Momentum
 from margin.optimize.rules.muon import Muon
@@ -27,7 +28,6 @@ __all__ = [
     "AdaGrad",
     "AdaMax",
     "Adam",
-    "AdamMoments",
     "AdamW",
     "Descent",
     "Lion",
@@ -42,17 +42,17 @@ __all__ = [
 
 # By the names that ``minimize(method=...)`` and ``solver=...`` take.
 RULES: dict[str, type[Rule]] = {
-    "gradient_descent": Descent,
-    "momentum": Momentum,
-    "nesterov": Nesterov,
-    "adagrad": AdaGrad,
-    "rmsprop": RMSProp,
     "adadelta": AdaDelta,
+    "adagrad": AdaGrad,
     "adam": Adam,
-    "adamw": AdamW,
     "adamax": AdaMax,
-    "nadam": NAdam,
+    "adamw": AdamW,
     "amsgrad": AMSGrad,
+    "gradient_descent": Descent,
     "lion": Lion,
+    "momentum": Momentum,
     "muon": Muon,
+    "nadam": NAdam,
+    "nesterov": Nesterov,
+    "rmsprop": RMSProp,
 }

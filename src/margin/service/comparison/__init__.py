@@ -18,6 +18,7 @@ from margin.service.comparison.background import BackgroundComparison
 from margin.service.comparison.calling import compare
 from margin.service.comparison.candidates import BASELINE
 from margin.service.comparison.deciding import PRIMARY
+from margin.service.comparison.job import Oversight
 from margin.service.comparison.result import Comparison
 from margin.service.comparison.running import open_comparison, run_comparison
 from margin.service.comparison.showing import board_snapshot
@@ -29,6 +30,7 @@ __all__ = [
     "BackgroundComparison",
     "Comparison",
     "ComparisonRequest",
+    "Oversight",
     "board_snapshot",
     "compare",
     "comparison_options",

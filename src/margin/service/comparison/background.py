@@ -6,10 +6,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from margin.service.comparison.job import Oversight
 from margin.service.comparison.result import Comparison
 from margin.service.comparison.running import run_comparison
 from margin.service.comparison.showing import board_snapshot
-from margin.service.comparison_request import ComparisonRequest
+from margin.service.comparison_request import ComparisonRequest, HowToRun
 
 __all__ = ["BackgroundComparison"]
 
@@ -44,7 +45,8 @@ class BackgroundComparison:
         self.latest: Comparison | None = None  # what was known after the last trial, in the end the result
         self.error: Exception | None = None
         self._stop, self._halt = threading.Event(), threading.Event()
-        options = {"n_jobs": n_jobs, "existing": existing, "stop": self._stop, "halt": self._halt}
+        oversight = Oversight(self._take, stop=self._stop, halt=self._halt)
+        options = {"how": HowToRun(n_jobs=n_jobs), "existing": existing, "oversight": oversight}
         self._thread = threading.Thread(target=self._run, args=(data, y, options), daemon=True, name="margin-compare")
 
     def start(self) -> None:
@@ -75,7 +77,7 @@ class BackgroundComparison:
 
     def _run(self, data: Any, y: Any, options: dict[str, Any]) -> None:
         try:
-            self.latest = run_comparison(data, y, self.request, out=self.out, watch=self._take, **options)
+            self.latest = run_comparison(data, y, self.request, out=self.out, **options)
         except Exception as error:  # a thread has nobody else to tell
             self.error = error
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.parameters import parameters_of
+from margin.service.comparison.job import Oversight
 from margin.service.comparison.running import run_comparison
 from margin.service.comparison_request import ComparisonRequest, HowToRun
 from margin.service.requests import BadRequest
@@ -85,7 +86,8 @@ def compare(
         from margin.service.comparison.generative import run_generative
 
         return run_generative(data, request, out=folder, watch=watch)
-    return run_comparison(data, y, request, out=folder, watch=watch, existing=existing, **vars(how))
+    oversight = Oversight() if watch is None else Oversight(watch)
+    return run_comparison(data, y, request, out=folder, existing=existing, how=how, oversight=oversight)
 
 
 def _refuse_idle(**idle: bool) -> None:
@@ -108,8 +110,8 @@ def _plain(name: str, value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _names(argument: str, given: str | Sequence[Any]) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+def _names(argument: str, given: str | Sequence[Any] | None) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(() if given is None else given)
     unnamed = next((name for name in names if hasattr(name, "get_params")), None)
     if unnamed is not None:
         cls = type(unnamed).__name__ if not isinstance(unnamed, type) else unnamed.__name__

@@ -34,7 +34,10 @@ def nothing_learned(comparison: Comparison) -> str:
     if _told_by_typical_errors(comparison):
         return ""
     if baseline.tied and gains and min(gains) <= 0:
-        return "≈ the baseline is not distinguishable from the best either: nothing was found to learn."
+        return (
+            "≈ the baseline is not distinguishable from the best either: nothing was found to learn in"
+            f" {len(comparison.y):,} rows."
+        )
     if not gains or np.mean(gains) > 0:
         return ""
     better = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +33,8 @@ MOST_ALONE = 0.5
 LOPSIDED = 0.9
 #: Errors are squared and summed, which must stay below the largest number.
 LARGEST_TARGET = 1e150
+#: A mean that is so many times the median shows a skew; where it is less, the largest value shows it.
+CLEARLY_MORE = 1.2
 MISSING_LABEL = "(missing)"
 
 
@@ -84,14 +87,14 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     remarks += [f"Compared on {drawn.sentence}."] if drawn is not None and drawn.is_part else []
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
     profile = _judge_columns(table, target, request, columns)
-    remarks += [*left_out_remarks(profile, {*columns, *request.ignore}), *lost_values(profile)]
     found = _found_group(profile, request)
+    remarks += [*left_out_remarks(profile, {*columns, found, *request.ignore}), *lost_values(profile)]
     if found:
         labels["group"], columns = _labels(table, "group", found, kept), [found]
     copies = None if columns or request.group is not None or request.time is not None else many_copies(profile.copies)
     unused = "" if found else _unused_order(profile, request)
-    remarks += [r for r in profile.remarks if not _is_said_elsewhere(r, profile, copies, unused)]
-    remarks += [*([_kept_whole(found)] if found else []), *copies_remark(copies)]
+    remarks += [r for r in profile.remarks if not _is_said_elsewhere(r, profile, copies, unused or found)]
+    remarks += [*([_kept_whole(profile, found)] if found else []), *copies_remark(copies)]
     _, values = profile.table.split_target(target)
     X = profile.table.select(profile.used)
     digest = table.hash() if drawn is None else drawn.hash
@@ -114,13 +117,15 @@ def _judge_columns(table: Table, target: str, request: ComparisonRequest, ignore
     return profile
 
 
-def _is_said_elsewhere(remark: str, profile: Profile, copies: np.ndarray | None, unused: str) -> bool:
-    """Whether another remark says the same: on columns left out, on rows that stay together, on lone classes."""
+def _is_said_elsewhere(remark: str, profile: Profile, copies: np.ndarray | None, order: str) -> bool:
+    """Whether another remark says the same: on columns left out, on rows that stay together, on lone
+    classes; or that what it asks for is what folds do."""
     if copies is not None and remark == profile.copies_remark:
         return True
-    if unused and ("folds should follow time" in remark or "folds should keep them whole" in remark):
+    if order and ("folds should follow time" in remark or "folds should keep" in remark):
         return True
-    return f" copies the target {profile.target!r}" in remark or "in one row only: no fold" in remark
+    done = (f" copies the target {profile.target!r}", "in one row only: no fold", "must be shuffled before")
+    return any(part in remark for part in done)
 
 
 def _found_group(profile: Profile, request: ComparisonRequest) -> str:
@@ -131,9 +136,13 @@ def _found_group(profile: Profile, request: ComparisonRequest) -> str:
     return found
 
 
-def _kept_whole(group: str) -> str:
+def _kept_whole(profile: Profile, group: str) -> str:
+    """In place of what the profile advises on the groups that were found: that it is done."""
+    values = next(column.distinct for column in profile.columns if column.name == group)
     return (
-        f"The folds keep the groups of {group} whole, as new rows will be of new ones; --ignore {group} divides rows."
+        f"{group!r} names who rows belong to ({values:,} values in {len(profile.table):,} rows): no model sees it, and"
+        " the folds keep its groups whole, as new rows will be of new ones;"
+        f" --ignore {shlex.quote(group)} divides them."
     )
 
 
@@ -142,15 +151,15 @@ def _unused_order(profile: Profile, request: ComparisonRequest) -> str:
     if request.group is not None or request.time is not None:
         return ""
     if profile.suggested_group:
-        name = profile.suggested_group
+        name, asked = profile.suggested_group, shlex.quote(profile.suggested_group)
         return (
-            f"The folds divide the rows of each {name}: if new rows will be of a new {name}, ask with --group {name}."
+            f"The folds divide the rows of each {name}: if new rows will be of a new {name}, ask with --group {asked}."
         )
     if profile.suggested_time:
         name = profile.suggested_time
         return (
             f"The folds do not follow {name}: scores are of rows in between; if later rows are to be predicted, ask"
-            f" with --time {name}."
+            f" with --time {shlex.quote(name)}."
         )
     return ""
 
@@ -370,8 +379,11 @@ def _check(opened: OpenedData) -> OpenedData:
 def _skewed_remark(y: np.ndarray, target: str | None) -> list[str]:
     if not is_skewed(y):
         return []
-    times = float(np.mean(y) / np.median(y))
+    typical = float(np.median(y))
+    what, times = "mean", float(np.mean(y)) / typical
+    if times < CLEARLY_MORE:
+        what, times = "largest value", float(np.max(y)) / typical
     return [
-        f"{target or 'The target'} is skewed: its mean is {times:.1f} times its median, so a few large values decide"
+        f"{target or 'The target'} is skewed: its {what} is {times:.1f} times its median, so a few large values decide"
         " rmse. Models called log- learn its logarithm, too; --metric rmsle or --metric mae judges all rows alike."
     ]

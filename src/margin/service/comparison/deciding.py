@@ -29,8 +29,8 @@ def choose_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
         chosen = suggested or (PRIMARY_IF_LOPSIDED if opened.lopsided else PRIMARY[task])
         if chosen != PRIMARY[task]:
             known = any("out of balance" in remark for remark in opened.remarks)
-            cause = "Accuracy" if known else "The classes are out of balance: accuracy"
-            opened.remarks.append(f"{cause} says little then, and {chosen} decides; --metric names another.")
+            cause = "As the classes are out of balance," if known else "The classes are out of balance:"
+            opened.remarks.append(f"{cause} accuracy says little, and {chosen} decides; --metric names another.")
         return metric_named(chosen)
     try:
         metric = metric_named(request.metric)
@@ -53,6 +53,18 @@ def fewer_folds(opened: OpenedData, plan: FoldPlan) -> str:
         rare = str(counts[0][counts[1].argmin()])
         return f"There are only {len(plan.folds)} folds: each needs a row of class {rare!r}."
     return f"There are only {len(plan.folds)} folds: more would leave some without rows of their own."
+
+
+def rarest_class(plan: FoldPlan) -> str:
+    """The class of which not every fold has a row, and what that means; empty where there is none."""
+    if not plan.lacks_a_class or plan.labels is None:
+        return ""
+    labels, counts = np.unique(plan.labels[plan.development].astype(str), return_counts=True)
+    rows = f"{counts.min()} row{'s' if counts.min() > 1 else ''}"
+    return (
+        f"Class {str(labels[counts.argmin()])!r} has {rows} to learn from and be tested on: a fold without one says"
+        " nothing of how it is found."
+    )
 
 
 def bounds_sentence(y: np.ndarray, margin: float) -> str:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from margin.metrics import Metric, metrics_of
 from margin.selection import Candidate, Trial, TrialData
 from margin.service.comparison.result import Comparison
 from margin.service.comparison.setup import ComparisonSetup
 
-__all__ = ["ComparisonJob", "Watch"]
+__all__ = ["ComparisonJob", "Oversight", "Watch"]
 
 Watch = Callable[[Comparison], None]
+
+
+@dataclass(frozen=True)
+class Oversight:
+    """Who watches a comparison at work, since when (of ``time.monotonic``) its budget counts, by default from now, and
+    what ends it: ``stop`` as Ctrl-C does, ``halt`` as a second one does, where it runs in a thread."""
+
+    watch: Watch = lambda _: None
+    started: float | None = None
+    stop: threading.Event | None = None
+    halt: threading.Event | None = None
 
 
 class ComparisonJob:

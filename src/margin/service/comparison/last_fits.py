@@ -65,6 +65,17 @@ def _limit(comparison: Comparison, model: str) -> float:
     return MUCH_MORE * finishing_seconds(comparison, next(s for s in comparison.standings if s.model == model))
 
 
+def _time_to_judge(comparison: Comparison, model: str, budget: Budget) -> dict[str, float]:
+    """Until when held-out rows may judge a model: the end of the budget, unless that is hardly any work.
+
+    A machine that is busy with something else must not leave a winner of a few milliseconds without a judgement.
+    """
+    standing = next(s for s in comparison.standings if s.model == model)
+    if finishing_seconds(comparison, standing) - START_SECONDS + standing.predict_seconds <= NO_MATTER:
+        return {"limit": _limit(comparison, model)}
+    return {"deadline": max(budget.deadline(FOR_THE_REPORT), budget.clock() + _in_any_case(budget))}
+
+
 def _in_any_case(budget: Budget) -> float:
     return START_SECONDS + OVERRUN * budget.seconds
 
@@ -106,8 +117,8 @@ def _fit(job: ComparisonJob, winner: Candidate, workers: Workers, budget: Budget
     tasks = [Task(winner.name, -1, everything, nothing, LAST, limit, keep=_keep(run.model_path, data_hash))]
     if len(plan.held_out) and not is_judged(job, winner):
         keep = _keep(found.kept.judged_path, data_hash)
-        deadline = max(budget.deadline(FOR_THE_REPORT), budget.clock() + _in_any_case(budget))
-        tasks.append(Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT, deadline=deadline, keep=keep))
+        until = _time_to_judge(found, winner.name, budget)
+        tasks.append(Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT, **until, keep=keep))
     judging = f" and judged on {len(plan.held_out):,} rows held out" if len(tasks) > 1 else ""
     job.announce(f"{winner.name} is fitted on {'all rows' if job.setup.drawn is None else 'the rows drawn'}{judging}")
     workers.add(winner)

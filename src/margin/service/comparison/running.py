@@ -17,16 +17,22 @@ from margin.service.changes import EXISTING, folder_for
 from margin.service.comparison.all_rows import fit_on_all_rows
 from margin.service.comparison.candidates import candidates_for, margin_of, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
-from margin.service.comparison.deciding import bounds_sentence, choose_metric, fewer_folds, replace_undefined_metric
+from margin.service.comparison.deciding import (
+    bounds_sentence,
+    choose_metric,
+    fewer_folds,
+    rarest_class,
+    replace_undefined_metric,
+)
 from margin.service.comparison.finishing import fit_winner, judge_winner
 from margin.service.comparison.folder import ComparisonFolder
-from margin.service.comparison.job import ComparisonJob, Watch
+from margin.service.comparison.job import ComparisonJob, Oversight
 from margin.service.comparison.last_fits import finish_in_time
 from margin.service.comparison.leaders import BLEND, STACK, add_ensembles
 from margin.service.comparison.result import Comparison
 from margin.service.comparison.setup import ComparisonSetup
 from margin.service.comparison.trials import JobTrials, add_tuned
-from margin.service.comparison_request import AUTO, ComparisonRequest
+from margin.service.comparison_request import AUTO, ComparisonRequest, HowToRun
 from margin.service.requests import BadRequest
 from margin.service.sources import picture_facts
 from margin.store.models import library_versions
@@ -40,26 +46,21 @@ def run_comparison(
     request: ComparisonRequest,
     *,
     out: Path | None,
-    n_jobs: int | None = None,
-    watch: Watch | None = None,
-    started: float | None = None,
     existing: str = "refuse",
-    stop: threading.Event | None = None,
-    halt: threading.Event | None = None,
-    cluster: Any = None,
+    how: HowToRun | None = None,
+    oversight: Oversight | None = None,
 ) -> Comparison:
     """Prepare, run what is missing, and save the winner fitted to all rows.
 
-    A budget counts from ``started`` (of ``time.monotonic``), by default from now. Where the folder holds another
-    comparison, ``existing`` says what happens: "refuse", "force" or "new". ``stop`` ends it as Ctrl-C does, and
-    ``halt`` as a second one does, where this runs in a thread. ``cluster`` runs the trials on Dask.
+    Where the folder holds another comparison, ``existing`` says what happens: "refuse", "force" or "new".
     """
+    how, oversight = how or HowToRun(), oversight or Oversight()
     if existing not in EXISTING:
         raise BadRequest(f"compare: existing must be one of {', '.join(EXISTING)}; got {existing!r}.")
     # Reading the table is a part of what a budget pays for.
-    job = prepare(data, y, request, out, existing, monotonic() if started is None else started)
-    job.halt = halt
-    comparison = run_job(job, n_jobs, watch or (lambda _: None), stop, cluster)
+    job = prepare(data, y, request, out, existing, oversight.started)
+    job.watch, job.halt = oversight.watch, oversight.halt
+    comparison = run_job(job, how, oversight.stop)
     if comparison.status == "finished":
         write_winners_card(comparison)
     return comparison
@@ -96,6 +97,8 @@ def prepare(
     plan = _plan(opened, request, decides)
     if len(plan.folds) < request.folds:
         remarks.append(fewer_folds(opened, plan))
+    if rare := rarest_class(plan):
+        remarks.append(rare)
     decides = replace_undefined_metric(decides, request, opened, plan)
     given = _given(data, opened)
     identity, facts = _identity(opened, request)
@@ -188,19 +191,16 @@ def _is_tuned(trial: Trial, request: ComparisonRequest) -> bool:
     return trial.model.startswith("tuned-") and trial.settings == settings_tried(request.tune)
 
 
-def run_job(
-    job: ComparisonJob, n_jobs: int | None, watch: Watch, stop: threading.Event | None = None, cluster: Any = None
-) -> Comparison:
+def run_job(job: ComparisonJob, how: HowToRun, stop: threading.Event | None = None) -> Comparison:
     """Run what is missing; every trial is kept as soon as it is done. Ctrl-C, or ``stop`` that is set by whoever runs
     this in a thread, leaves the best so far, fitted."""
     setup, run = job.setup, job.setup.run
-    job.watch = watch
     job.passed_over.clear()
-    with run.locked():
+    with run.lock():
         run.update(status="running", versions=library_versions(), command=setup.command, call=setup.call)
         with interruptible() as interrupted:
             stopping = stop or interrupted
-            trials = JobTrials(job, n_jobs, stopping, cluster)
+            trials = JobTrials(job, how, stopping)
             try:
                 trials.run()
                 setup.kept.write_board(job.result().standings)

@@ -23,6 +23,8 @@ __all__ = [
     "board_frame", "board_html", "board_snapshot", "board_text", "draw_board", "other_metrics", "score_text", "verdict",
 ]  # fmt: skip
 
+#: Scores closer to zero, and larger ones, are no longer written out.
+LEAST_BY_DECIMALS, MOST_BY_DECIMALS = 5e-4, 1e9
 #: Metrics that stand beside the one that decides, where there is space for them.
 BESIDE = {"classification": ("accuracy", "roc_auc", "f1_macro", "log_loss"), "regression": ("rmse", "mae", "r2")}
 
@@ -91,9 +93,16 @@ def board_snapshot(comparison: Comparison) -> dict[str, Any]:
 
 
 def score_text(value: float) -> str:
-    """Four decimals, fewer for large numbers: nobody reads the sixth digit of an error in dollars."""
+    """Four decimals, fewer for large numbers: nobody reads the sixth digit of an error in dollars; of very small and
+    very large ones, as errors of a target in such units are, four digits.
+
+    >>> score_text(0.91), score_text(1234.56), score_text(0.000024567), score_text(3.00478e11)
+    ('0.9100', '1,234.6', '2.457e-05', '3.005e+11')
+    """
     if value != value:
         return ""
+    if 0 < abs(value) < LEAST_BY_DECIMALS or abs(value) >= MOST_BY_DECIMALS:
+        return f"{value:.3e}"
     return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 

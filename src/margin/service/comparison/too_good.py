@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def too_good(comparison: Comparison) -> str:
     if not columns:
         return f"{said}: look whether a column is known only after {comparison.target or 'the target'} is."
     named = ", ".join(map(repr, columns))
-    ignore = " ".join(f"--ignore {name}" for name in columns)
+    ignore = " ".join(f"--ignore {shlex.quote(name)}" for name in columns)
     return f"{said}, and owes it to {named}: what is not known before {comparison.target} is, leave out ({ignore})."
 
 

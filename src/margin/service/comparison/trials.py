@@ -19,6 +19,7 @@ from margin.service.comparison.job import ComparisonJob
 from margin.service.comparison.leaders import add_ensembles
 from margin.service.comparison.one_model import is_measured, try_until_one_is_measured
 from margin.service.comparison.result import Comparison
+from margin.service.comparison_request import HowToRun
 
 __all__ = ["JobTrials", "add_tuned", "screening_order"]
 
@@ -74,7 +75,7 @@ def add_tuned(job: ComparisonJob) -> list[Candidate]:
 class JobTrials:
     """The trials of one start of a comparison."""
 
-    def __init__(self, job: ComparisonJob, n_jobs: int | None, stop: threading.Event, cluster: Any = None):
+    def __init__(self, job: ComparisonJob, how: HowToRun, stop: threading.Event):
         self.job, self.stop, self.plan, self.metric = job, stop, job.setup.plan, job.setup.metric
         self.request, self.started = job.setup.request, job.started
         self.used_before = float(job.setup.run.manifest.get("comparing_seconds", 0.0))
@@ -82,9 +83,9 @@ class JobTrials:
         self.budget = None if seconds is None else Budget(seconds, self.used_before, started=self.started)
         # A process for which there is no trial would only be started and ended; tuned leaders come on top.
         trials = (len(job.candidates) + (TUNED if self.request.tune else 0)) * job.setup.n_folds
-        jobs = min(n_jobs or available(), trials)
+        jobs = min(how.n_jobs or available(), trials)
         self._open = partial(open_workers, job.candidates, job.trial_data, jobs, limited=self.budget is not None)
-        self._cluster = cluster
+        self._cluster = how.cluster
         self._workers: Workers | None = None
         self._at_home: Workers | None = None
 

@@ -23,7 +23,6 @@ from margin.service.reach.walking import Package
 __all__ = ["Reach", "paths_of", "product"]
 
 COMMANDS = ("margin.cli.app.main", f"margin.cli.app.{BODY}", f"margin.__main__.{BODY}")
-FORMS = "FORMS"  # by which the store finds in each ``stored.py`` what a model file may hold
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,9 @@ def product() -> Reach:
     """The reach of the catalog's estimators, of the public functions and of the commands."""
     package = Package(read_sources(Path(margin.__file__).parent, without=("notes",)))
     estimators = {entry.name: package.reached(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
-    classes = [entry.path for entry in catalog.ENTRIES] + [p for p in catalog.PARTS.values() if p.startswith("margin.")]
+    classes = [path for path in catalog.registry().values() if path.startswith("margin.")]
     offered = [f"{module}.{name}" for name, module in catalog.FUNCTIONS.items()]
-    forms = [path for path in package.parts if path.endswith(f".{FORMS}")]
-    run = [*_roots(package, [*classes, *offered]), *COMMANDS, *forms]
+    run = [*_roots(package, [*classes, *offered]), *COMMANDS]
     public = [f"{module}.{name}" for module, names in catalog.PUBLIC_FUNCTIONS.items() for name in names]
     return Reach(package, package.reached([*run, *_roots(package, public)]), package.reached(run), estimators)
 

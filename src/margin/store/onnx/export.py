@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from margin.store.container import write_atomically
@@ -42,7 +43,7 @@ MODELS: dict[str, Callable[[OnnxGraph, Any, str], ModelOutput]] = {
 PIPELINES = ("Pipeline", "BoundedPipeline")
 
 
-def export_onnx(model: Any, path: str | Path) -> Path:
+def export_onnx(model: BaseEstimator, path: str | Path) -> Path:
     """Write a fitted model, alone or behind the preparation of its columns, as an ONNX file.
 
     A model fitted to an array takes ``X`` (n, p). One that was fitted to a table takes an input (n, 1) per column, by
@@ -101,7 +102,7 @@ def _convert(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
         for _, step in model.steps[:-1]:
             columns = prepared(graph, step, columns)
         output = _convert(graph, model.steps[-1][1], columns)
-        return output if name == "Pipeline" else _bound(graph, model.bounds, output)
+        return output if name == "Pipeline" else _bind_outputs(graph, model.bounds, output)
     if name == "TransformedTargetRegressor":
         return _in_unit_of_target(graph, model, _convert(graph, model.regressor_, columns))
     if name.startswith("Blend"):
@@ -115,7 +116,7 @@ def _convert(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     return MODELS[name](graph, model, columns)
 
 
-def _bound(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput) -> ModelOutput:
+def _bind_outputs(graph: OnnxGraph, bounds: tuple[float, float], output: ModelOutput) -> ModelOutput:
     low, high = (graph.constant(np.array([end])) for end in bounds)
     return ModelOutput(graph.add("Min", graph.add("Max", output.values, low), high))
 

@@ -63,7 +63,7 @@ class _GradientBoosting(GradientBoostingParameters, MemberSequence, BoostedTrees
             return super().fit(X, y, sample_weight)
         self._check_parameters()
         state = self._fitted_state() if self.warm_start and hasattr(self, "trees_") else None
-        for record in self._watched(self.iterate(X, y, sample_weight, state=state), X, y):
+        for record in self._watch(self.iterate(X, y, sample_weight, state=state), X, y):
             if monitor(record.iteration - 1, self, record.values):
                 break
         for name in RUNNING:

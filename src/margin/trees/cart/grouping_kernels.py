@@ -11,7 +11,10 @@ import cython
 from margin.core.kernel_source import inner
 from margin.trees.cart.records_kernels import PlacedRows, Search
 
-__all__ = ["INSERTION", "POSITION", "SPARSE", "group_by_class", "group_packed", "group_sums", "sort_keys"]
+__all__ = [
+    *("INSERTION", "POSITION", "SPARSE"),
+    *("group_by_class", "group_packed", "group_sums", "is_sorting_better", "sort_keys"),
+]
 
 INSERTION = 24  # rows up to which insertion beats counting bytes
 SPARSE = 4  # codes per row beyond which sorting beats clearing and scanning a table
@@ -200,33 +203,34 @@ def group_by_class(
     high: cython.longlong,
     absent: cython.longlong,
     missing: cython.longlong,
-    k: cython.Py_ssize_t,
     two_sides: cython.bint,
 ) -> cython.Py_ssize_t:
-    """The weight of each of ``k`` classes (``group_sums``), and the rows, of every group that occurs.
+    """The weight of each class of the node (``group_sums``), and the rows, of every group that occurs.
 
     The ``two_sides`` of a drawn cut are never worth sorting.
     """
     groups: cython.Py_ssize_t
+    position: cython.Py_ssize_t
     last: cython.longlong = -1
+    k = search.present
     if not two_sides and is_sorting_better(n, high - low, (high - low + 1) * k):
         sort_keys(search, n, low, missing if absent else high)
         clear_groups(search, n, high - low, k)
         groups = -1
         for i in range(n):
             code = search.keys[i] >> 32
-            at = start + (search.keys[i] & POSITION)
+            position = search.keys[i] & POSITION
             if code != last:
                 groups += 1
                 search.group_codes[groups] = code
                 search.group_rows[groups] = 0
                 last = code
-            search.group_sums[groups * k + cython.cast(cython.Py_ssize_t, rows.targets[at])] += rows.weights[at]
+            search.group_sums[groups * k + search.node_classes[position]] += rows.weights[start + position]
             search.group_rows[groups] += 1
         return groups + 1
     for i in range(n):
         c = cython.cast(cython.Py_ssize_t, search.node_codes[i])
-        search.sums[c * k + cython.cast(cython.Py_ssize_t, rows.targets[start + i])] += rows.weights[start + i]
+        search.sums[c * k + search.node_classes[i]] += rows.weights[start + i]
         search.row_counts[c] += 1
     return take_channels(search, low, high, absent, missing, k)
 

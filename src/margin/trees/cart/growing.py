@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["GrownTrees", "first_state", "grow_tree", "grow_trees", "weighted_rules"]
 
 PACKED_WEIGHT = 2**31  # total weight that half of an int64 holds
+EXACT_WEIGHT = 2**26  # total weight whose square a float64 holds
 
 
 class GrownTrees(NamedTuple):
@@ -62,13 +63,14 @@ def weighted_rules(rules: GrowthRules, weight: np.ndarray, drawn: int = 0) -> Gr
     from margin.trees.cart.kernel_types import GINI, PACKED_GINI
 
     unit = not drawn and bool(np.all(weight[weight > 0] == 1.0))
-    packed = rules.mode == GINI and rules.classes == 2 and (unit or _are_counts(weight, drawn))
-    return rules._replace(weight_is_count=unit, mode=PACKED_GINI if packed else rules.mode)
+    packed = rules.mode == GINI and rules.classes == 2 and (unit or _are_counts(weight, drawn, PACKED_WEIGHT))
+    exact = rules.mode == GINI and not packed and _are_counts(weight, drawn, EXACT_WEIGHT)
+    return rules._replace(weight_is_count=unit, exact=exact, mode=PACKED_GINI if packed else rules.mode)
 
 
-def _are_counts(weight: np.ndarray, drawn: int) -> bool:
+def _are_counts(weight: np.ndarray, drawn: int, most: float) -> bool:
     total = drawn * weight.max() if drawn else weight.sum()
-    return bool(np.all(weight == np.floor(weight)) and total < PACKED_WEIGHT)
+    return bool(np.all(weight == np.floor(weight)) and total < most)
 
 
 def grow_trees(

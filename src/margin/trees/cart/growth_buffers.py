@@ -53,6 +53,8 @@ def search_buffers(codes: ColumnCodes, rules: GrowthRules, n: int, states: np.nd
         }
     return SearchBuffers(
         node_codes=np.empty(n, dtype=np.int32),
+        node_classes=np.empty(n, dtype=np.int32),
+        class_places=np.empty(k, dtype=np.int64),
         keys=np.empty(n, dtype=np.int64),
         spare_keys=np.empty(n, dtype=np.int64),
         digit_starts=np.empty(256, dtype=np.int64),

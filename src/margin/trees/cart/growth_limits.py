@@ -103,6 +103,7 @@ def growth_rules(model: Any, data: TrainingData, *, random: bool) -> GrowthRules
         max_features=feature_count(model.max_features, columns),
         random=random,
         weight_is_count=False,
+        exact=False,
         constrained=bool(monotone.any()),
         monotone=monotone,
     )

@@ -81,6 +81,7 @@ class GrowthRules(NamedTuple):
     max_features: int
     random: bool  # one random split per column in place of the best
     weight_is_count: bool  # every weight is one
+    exact: bool  # weights are integers whose sums and squares are exact, so that no order of adding changes them
     constrained: bool
     monotone: np.ndarray  # (p,) int8
 
@@ -104,6 +105,10 @@ class SearchBuffers(NamedTuple):
     """Memory for the search of splits, allocated once per call; what the criterion does not use is None."""
 
     node_codes: np.ndarray  # (n,) int32: codes of one column in one node
+    # Classes are numbered anew in every node, those without rows left out: (n,) int32, the number of each of its rows;
+    # (classes,), that of each class, -1 for one without rows.
+    node_classes: np.ndarray
+    class_places: np.ndarray
     keys: np.ndarray  # (n,) int64: code and position, to be sorted
     spare_keys: np.ndarray
     digit_starts: np.ndarray  # (256,) int64: where each byte starts when keys are sorted

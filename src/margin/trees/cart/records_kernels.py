@@ -78,6 +78,7 @@ class SplitRules:
     max_features = cython.declare(cython.longlong, visibility="public")
     random = cython.declare(cython.bint, visibility="public")
     weight_is_count = cython.declare(cython.bint, visibility="public")
+    exact = cython.declare(cython.bint, visibility="public")
     constrained = cython.declare(cython.bint, visibility="public")
     monotone = cython.declare(Signs, visibility="public")
 
@@ -103,6 +104,9 @@ class Search:
     """Memory for searching splits (``SearchBuffers``)."""
 
     node_codes = cython.declare(Integers32, visibility="public")
+    node_classes = cython.declare(Integers32, visibility="public")
+    class_places = cython.declare(Integers, visibility="public")
+    present = cython.declare(cython.Py_ssize_t, visibility="public")
     keys = cython.declare(Integers, visibility="public")
     spare_keys = cython.declare(Integers, visibility="public")
     digit_starts = cython.declare(Integers, visibility="public")

@@ -14,9 +14,9 @@ from margin.core.kernel_source import inner
 from margin.trees.cart.absolute_kernels import rank_targets
 from margin.trees.cart.absolute_split_kernels import best_absolute_cut
 from margin.trees.cart.candidate_kernels import INFINITE, gain_to_beat, is_allowed, midpoint
-from margin.trees.cart.class_split_kernels import best_class_cut
+from margin.trees.cart.class_split_kernels import best_class_cut, best_row_cut
 from margin.trees.cart.describing_kernels import has_channels
-from margin.trees.cart.grouping_kernels import group_by_class, group_packed, group_sums
+from margin.trees.cart.grouping_kernels import group_by_class, group_packed, group_sums, is_sorting_better, sort_keys
 from margin.trees.cart.kernel_types import (
     ABSOLUTE_ERROR,
     CATEGORICAL,
@@ -94,12 +94,39 @@ def _prepare(
     if has_channels(rules):
         sum_vectors(rules, rows, search, start, stop)
     elif rules.mode == GINI or rules.mode == ENTROPY:
-        for q in range(rules.classes):
+        _number_classes(rules, rows, search, start, stop)
+        for q in range(search.present):
             search.node_sums[q] = 0.0
         for i in range(start, stop):
-            search.node_sums[cython.cast(cython.Py_ssize_t, rows.targets[i])] += rows.weights[i]
+            search.node_sums[search.node_classes[i - start]] += rows.weights[i]
     elif rules.mode == ABSOLUTE_ERROR:
         rank_targets(rows, search, start, stop)
+
+
+@inner
+def _number_classes(
+    rules: SplitRules, rows: PlacedRows, search: Search, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+) -> cython.void:
+    """Number the classes that occur, in their order: most nodes hold few of many, and the others add nothing but zeros.
+
+    Two classes keep their numbers, also where one is missing; so do all under monotone constraints.
+    """
+    c: cython.Py_ssize_t
+    keeps: cython.bint = rules.classes == 2 or rules.constrained
+    for q in range(rules.classes):
+        search.class_places[q] = 0 if keeps else -1
+    for i in range(start, stop):
+        c = cython.cast(cython.Py_ssize_t, rows.targets[i])
+        search.node_classes[i - start] = c
+        search.class_places[c] = 0
+    search.present = 0
+    for q in range(rules.classes):
+        if search.class_places[q] == 0:
+            search.class_places[q] = search.present
+            search.present += 1
+    if search.present < rules.classes:
+        for i in range(stop - start):
+            search.node_classes[i] = search.class_places[search.node_classes[i]]
 
 
 @inner
@@ -224,10 +251,15 @@ def _try_column(
         drawn_cut, threshold = draw_sides(columns, search, j, n, low, high)
         if low < high:
             low, high = 0, 1
-    groups = _group(columns, rules, rows, search, tree, at, low, high, absent)
-    gain, position, missing_left = _best_cut(
-        rules, rows, search, tree, at, j, groups, absent, categorical and not rules.random, best
-    )
+    if _scans_rows(rules, search, n, low, high) and not categorical:
+        groups = 0  # unused
+        sort_keys(search, n, low, columns.missing if absent else high)
+        gain, position, missing_left = best_row_cut(rules, rows, search, tree, at, j, absent, best)
+    else:
+        groups = _group(columns, rules, rows, search, tree, at, low, high, absent)
+        gain, position, missing_left = _best_cut(
+            rules, rows, search, tree, at, j, groups, absent, categorical and not rules.random, best
+        )
     if gain > best:
         tree.nodes[at].feature = j
         tree.nodes[at].missing_left = missing_left
@@ -248,6 +280,16 @@ def _try_column(
 
 
 @inner
+def _scans_rows(
+    rules: SplitRules, search: Search, n: cython.Py_ssize_t, low: cython.longlong, high: cython.longlong
+) -> cython.bint:
+    """Whether the rows, in order, are fewer than the sums of every class in every group."""
+    if rules.random or not rules.exact or rules.mode != GINI:
+        return False
+    return is_sorting_better(n, high - low, (high - low + 1) * search.present)
+
+
+@inner
 def _group(
     columns: CodedColumns,
     rules: SplitRules,
@@ -265,7 +307,7 @@ def _group(
     if has_channels(rules):
         return group_vectors(rules, rows, search, start, n, low, high, absent, columns.missing)
     if rules.mode == GINI or rules.mode == ENTROPY:
-        return group_by_class(rows, search, start, n, low, high, absent, columns.missing, rules.classes, rules.random)
+        return group_by_class(rows, search, start, n, low, high, absent, columns.missing, rules.random)
     if rules.mode == PACKED_GINI:
         return group_packed(rows, search, start, n, low, high, absent, columns.missing, _counts_rows(rules))
     return group_sums(rows, search, start, n, low, high, absent, columns.missing, _counts_rows(rules))

@@ -27,7 +27,8 @@ __all__ = ["apply", "apply_all", "decision_path", "packed", "predict", "sum_valu
 BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
 # What a walk of many rows costs before it begins, and what it then saves, in nodes that are packed in the same time.
 NODES_PER_TABLE, NODES_PER_TREE, NODES_PER_WALK = 4500, 250, 8
-COLUMNS_PER_STEP = 1.5  # of a row that are made keys in the time that keys save at a node
+# Of a row that are made keys in the time that keys save at a node; so many nodes pay for what else they need.
+COLUMNS_PER_STEP, STEPS_FOR_KEYS = 2.0, 10.0
 COLUMNS_PER_LINE = 8  # that one access to memory brings; a step asks for one
 CHUNK = 2048  # rows that a thread takes at a time
 WORK_PER_WALK = 200.0  # basic operations per row and tree
@@ -127,7 +128,7 @@ def _way_for(trees: Sequence[TreeArrays], X: np.ndarray) -> str:
     """The way to take, by the name of its kernel: "walk_keyed", "walk" (by floats) or "walk_few" (by one)."""
     nodes = sum(len(tree["feature"]) for tree in trees)
     steps = len(trees) * np.log2(nodes / len(trees))
-    way = "walk_keyed" if X.shape[1] <= COLUMNS_PER_STEP * steps else "walk"
+    way = "walk_keyed" if X.shape[1] <= COLUMNS_PER_STEP * (steps - STEPS_FOR_KEYS) else "walk"
     if len(trees) * (NODES_PER_TREE + NODES_PER_WALK * len(X)) < NODES_PER_TABLE + nodes:
         return "walk_few"
     return way

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
+from margin.core.row_files import row_array
 from margin.core.streaming import RowBlock, Stream, StreamPart
 from margin.core.targets import numeric_target
-from margin.data.streams.spilled import row_array
 from margin.trees.binning import MISSING, Bins, apply_bins
 from margin.trees.cart.training_data import ROWS, TrainingData, coded_target, monotone_columns
 from margin.trees.streamed_rows import StreamedRows, checked_rows

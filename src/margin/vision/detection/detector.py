@@ -32,6 +32,7 @@ from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork
 from margin.vision.detection.boxes import clip_boxes
 from margin.vision.detection.changed_scenes import augment_scene
 from margin.vision.detection.detr import DETR
+from margin.vision.detection.hog_windows import HOGWindows
 from margin.vision.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
 from margin.vision.detection.selective_search import selective_search
 from margin.vision.detection.stored import NETWORK, network_is_stored
@@ -40,7 +41,7 @@ from margin.vision.detection.yolo import YOLO
 
 __all__ = ["DETECTORS", "ObjectDetector", "detector_network"]
 
-DETECTORS = ("r-cnn", "fast-r-cnn", "faster-r-cnn", "yolo", "detr")
+DETECTORS = ("r-cnn", "fast-r-cnn", "faster-r-cnn", "yolo", "detr", "hog-svm")
 EVALUATION_IMAGES = 64  # images detected at once
 SMALLEST_SIDE = 1e-3  # pixels: a box that was clipped to less is none
 
@@ -50,6 +51,8 @@ def detector_network(
     context_layers: int = 0,
 ) -> DetectorNetwork:  # fmt: skip
     """The network of a name; ``usual_side`` is that of the objects, for anchors and priors."""
+    if architecture == "hog-svm":
+        return HOGWindows(n_classes, usual_side)
     sizes = (in_channels, n_classes, channels)
     if architecture == "yolo":
         return YOLO(*sizes, prior=usual_side, context_layers=context_layers)
@@ -65,10 +68,11 @@ def detector_network(
 class ObjectDetector(ImageParameters, NeuralEstimator):
     """Boxes, classes and scores of the objects in images.
 
-    ``X`` are images (n, h, w) or with channels, ``y`` one :class:`~margin.data.boxes.Boxes` per image. All
-    architectures stand on the same small network of stride 4, so their differences are those of the methods: R-CNN and
-    Fast R-CNN take proposals from selective search, Faster R-CNN makes its own, YOLO and DETR need none, and DETR
-    needs no suppression either.
+    ``X`` are images (n, h, w) or with channels, ``y`` one :class:`~margin.data.boxes.Boxes` per image. The networks
+    stand on the same small one of stride 4, so their differences are those of the methods: R-CNN and Fast R-CNN take
+    proposals from selective search, Faster R-CNN makes its own, YOLO and DETR need none, and DETR needs no suppression
+    either. 'hog-svm' is what came before them: a linear support vector machine per class on the oriented gradients in
+    a sliding window, for objects about as wide as high; it has no network for ``base_channels`` and ``context_layers``.
 
     >>> from margin.data.scenes import shape_scenes
     >>> scenes = shape_scenes(np.random.default_rng(0), n_samples=8)

@@ -25,7 +25,7 @@ def network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
 
 NETWORK = FieldsOf(
     {
-        "architecture": StringOf(("r-cnn", "fast-r-cnn", "faster-r-cnn", "yolo", "detr")),
+        "architecture": StringOf(("r-cnn", "fast-r-cnn", "faster-r-cnn", "yolo", "detr", "hog-svm")),
         "in_channels": Count(low=1, high=MOST_PIXELS),
         "n_classes": Count(low=1, high=MOST_PIXELS),
         "channels": Count(low=1, high=MOST_PIXELS),

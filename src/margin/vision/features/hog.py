@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-__all__ = ["CLIP", "EPSILON", "cell_histograms", "hog", "image_gradients"]
+__all__ = ["CLIP", "EPSILON", "cell_histograms", "hog", "image_gradients", "normalized_blocks"]
 
 CLIP = 0.2  # no single orientation may dominate a block
 EPSILON = 1e-5
@@ -57,10 +57,14 @@ def hog(
     h, w = images.shape[2:]
     cell_size = tuple(min(c, n) for c, n in zip(np.broadcast_to(cell, 2).tolist(), (h, w)))
     cells = cell_histograms(images, (cell_size[0], cell_size[1]), bins)
+    return normalized_blocks(cells, block).reshape(len(images), -1)
+
+
+def normalized_blocks(cells: np.ndarray, block: int | tuple[int, int] = 2) -> np.ndarray:
+    """Histograms (n, down, across, bins) become blocks (n, down - 1, across - 1, values), each of length 1."""
     sizes = [min(b, n) for b, n in zip(np.broadcast_to(block, 2).tolist(), cells.shape[1:3])]
     blocks = sliding_window_view(cells, sizes, axis=(1, 2))  # (n, down, across, bins, *block)
     v = blocks.reshape(*blocks.shape[:3], -1)
     v = v / np.sqrt((v**2).sum(axis=-1, keepdims=True) + EPSILON**2)
     v = np.minimum(v, CLIP)
-    v = v / np.sqrt((v**2).sum(axis=-1, keepdims=True) + EPSILON**2)
-    return v.reshape(len(images), -1)
+    return np.asarray(v / np.sqrt((v**2).sum(axis=-1, keepdims=True) + EPSILON**2))

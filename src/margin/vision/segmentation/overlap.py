@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from margin.metrics.sets import hausdorff
 
@@ -30,7 +31,7 @@ def _counts(truth: Any, predicted: Any, n_classes: int | None) -> np.ndarray:
     return np.bincount(pairs, minlength=k * k).reshape(k, k)
 
 
-def pixel_accuracy(truth: Any, found: Any) -> float:
+def pixel_accuracy(truth: ArrayLike, found: ArrayLike) -> float:
     """Fraction of pixels with the right class.
 
     Parameters
@@ -44,7 +45,7 @@ def pixel_accuracy(truth: Any, found: Any) -> float:
     return float(np.trace(counts) / counts.sum())
 
 
-def class_iou(truth: Any, found: Any, n_classes: int | None = None) -> np.ndarray:
+def class_iou(truth: ArrayLike, found: ArrayLike, n_classes: int | None = None) -> np.ndarray:
     """IoU of every class over all pixels given; NaN for a class that is in neither map.
 
     Parameters
@@ -66,7 +67,7 @@ def class_iou(truth: Any, found: Any, n_classes: int | None = None) -> np.ndarra
     return np.where(union > 0, shared / np.maximum(union, 1), np.nan)
 
 
-def class_dice(truth: Any, found: Any, n_classes: int | None = None) -> np.ndarray:
+def class_dice(truth: ArrayLike, found: ArrayLike, n_classes: int | None = None) -> np.ndarray:
     """Dice coefficient of every class; NaN for a class that is in neither map.
 
     Parameters
@@ -83,7 +84,7 @@ def class_dice(truth: Any, found: Any, n_classes: int | None = None) -> np.ndarr
     return np.where(total > 0, 2 * np.diag(counts) / np.maximum(total, 1), np.nan)
 
 
-def mean_iou(truth: Any, found: Any, n_classes: int | None = None) -> float:
+def mean_iou(truth: ArrayLike, found: ArrayLike, n_classes: int | None = None) -> float:
     """The mean of :func:`class_iou` over the classes that occur.
 
     Parameters

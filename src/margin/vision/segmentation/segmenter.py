@@ -2,8 +2,9 @@ r"""A class for every pixel: networks of :mod:`margin.neural.nets.pixels` with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,19 +14,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.classes import encode_classes
-from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.domains import Choice, Either, Integer, Number, Optional, Text
+from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.activations.fused import fused_softmax
+from margin.neural.augment import apply_augmentation, parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.losses.overlap import soft_dice
+from margin.neural.moves import move_images
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, begin_with_frequencies, pixel_network
 from margin.neural.training import RowBatches, Step
@@ -36,6 +41,8 @@ from margin.vision.segmentation.stored import NETWORK, network_is_stored
 
 __all__ = ["Segmenter"]
 
+UNKNOWN = -1  # the code of a pixel whose class nobody knows
+
 
 class Segmenter(ImageParameters, NeuralEstimator):
     """Semantic segmentation: every pixel of an image gets one of the classes of the masks.
@@ -43,7 +50,8 @@ class Segmenter(ImageParameters, NeuralEstimator):
     ``X`` are images as :class:`~margin.neural.estimators.CNNClassifier` takes them, ``y`` masks (n, h, w) of classes.
     The loss is the cross-entropy of the pixels; with ``dice_weight`` part of it is 1 minus the mean soft Dice
     coefficient of the classes, which counts small objects as much as large ones. Scores begin at the frequencies of the
-    classes, so that the features are free for what tells them apart.
+    classes, so that the features are free for what tells them apart. Pixels of the class ``ignore_index`` are neither
+    learned from nor scored.
 
     >>> from margin.data.scenes import shape_scenes
     >>> scenes = shape_scenes(np.random.default_rng(0), n_samples=12, side=16, sizes=(6, 8))
@@ -57,6 +65,15 @@ class Segmenter(ImageParameters, NeuralEstimator):
     depth: int = parameter(2, Integer(low=1, high=8, search=(1, 4)), "How often the image is halved.")
     base_channels: int = parameter(16, Integer(low=1, search=(8, 64), log=True), "Feature maps at full size.")
     dice_weight: float = parameter(0.0, Number(low=0, high=1), "Part of the loss that is 1 minus the Dice coefficient.")
+    ignore_index: int | None = parameter(
+        None, Optional(Integer()), "Number in the masks of pixels whose class nobody knows, such as 255; None: none."
+    )
+    augment: Sequence[str] | None = parameter(
+        None,
+        Optional(SequenceOf(Text())),
+        "Random changes of every training batch, in which masks move with their images: 'flip', 'flip-vertical', "
+        "'shift 2', 'crop 4', 'rotate 15', 'noise 0.1', 'color 0.2', 'cutout 4'.",
+    )
     batch_size: int | str = parameter(
         "auto",
         Either(Choice("auto"), Integer(low=1, search=(4, 64), log=True)),
@@ -72,22 +89,34 @@ class Segmenter(ImageParameters, NeuralEstimator):
     network_: dict[str, Any] = attribute(NETWORK)
     _stored_rules = (network_is_stored,)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from images ``X`` and masks ``y`` (n, h, w)."""
-        return self._consume(self.iterate(X, y), X, y)
+    def fit(self, X: Any, y: Any = None, validation_data: Any = None) -> Self:
+        """Learn from images ``X`` and masks ``y`` (n, h, w).
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        ``validation_data``, (X, y), judges every epoch in place of held-out images; with ``early_stopping`` it ends the
+        training too.
+        """
+        return self._consume(self.iterate(X, y, validation_data), X, y)
+
+    def iterate(
+        self, X: Any, y: Any = None, validation_data: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
+        given = own_rows(self, validation_data)
+        if given is not None and given.weight is not None:
+            raise ValueError("Segmenter: validation_data must be (X, y); images here have no weights.")
         images = check_images(self, X, self.image_shape, self.channels)
         masks = _masks(y, images)
-        classes, codes = encode_classes(masks.ravel())
+        known = self._known(masks)
+        if not known.any():
+            raise ValueError(f"Segmenter: y must have a pixel that is not {self.ignore_index}, the ignore_index.")
+        classes, codes = encode_classes(masks[known])
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(f"Segmenter: warm_start must go on with classes {self.classes_}; got {classes}.")
         seed = self._seed(state)
-        train, valid = self._split(len(images), seed)
+        train, valid = self._split(len(images), seed, given=given)
         if not self._goes_on():
-            center, scale = channel_scaling(images[train], np.ones(len(train)))
+            center, scale = channel_scaling(images, np.ones(len(images)), train)
             self.network_ = {
                 "architecture": self.architecture,
                 "in_channels": int(images.shape[1]),
@@ -98,8 +127,27 @@ class Segmenter(ImageParameters, NeuralEstimator):
                 "scale": scale,
             }
         self.classes_ = classes
-        rows = ImageRows.of(images, codes.reshape(masks.shape))
-        yield from self._train(self._loss, rows, train, valid, seed=seed, state=state)
+        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scattered(codes, known))
+        held = None if given is None else self._own_rows(given)
+        changes = parse_augmentations("Segmenter: augment", self.augment or ())
+        objective = partial(self._loss, changes=changes)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
+
+    def _own_rows(self, given: OwnRows) -> ImageRows:
+        """Images and masks that judge every epoch."""
+        shape = (self.network_["in_channels"], None, None)
+        images = check_images(self, given.X, self.image_shape, self.channels, fitted=shape)
+        masks = _masks(given.y, images)
+        known = self._known(masks)
+        return ImageRows.of(images, _scattered(known_classes(self, masks[known], self.classes_), known))
+
+    def _known(self, masks: np.ndarray) -> np.ndarray:
+        """Which pixels have a class."""
+        if self.ignore_index is None:
+            return np.ones(masks.shape, dtype=bool)
+        if masks.dtype.kind in "US":
+            raise ValueError(f"Segmenter: ignore_index must be None for masks of strings; got {self.ignore_index}.")
+        return np.asarray(masks != self.ignore_index)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class in every pixel, (n, classes, h, w); images may have another size than in fit."""
@@ -125,10 +173,11 @@ class Segmenter(ImageParameters, NeuralEstimator):
         """Mean IoU over the classes of the fit."""
         codes = self.predict_proba(X).argmax(axis=1)
         masks = _masks(y, codes)
-        unknown = np.setdiff1d(masks, self.classes_)
+        known = self._known(masks)
+        unknown = np.setdiff1d(masks[known], self.classes_)
         if len(unknown):
             raise ValueError(f"Segmenter: y must have the classes of the fit, {self.classes_}; got {unknown[0]!r}.")
-        return mean_iou(np.searchsorted(self.classes_, masks), codes, len(self.classes_))
+        return mean_iou(np.searchsorted(self.classes_, masks[known]), codes[known], len(self.classes_))
 
     def __sklearn_tags__(self) -> Any:
         return image_tags(super().__sklearn_tags__())
@@ -141,9 +190,15 @@ class Segmenter(ImageParameters, NeuralEstimator):
     def _step(self, module: nn.Module, objective: Any, rows: Any, seeds: Seeds) -> tuple[Step, RowBatches]:
         if not self._goes_on():
             codes, k = rows.tensors[1].flatten(), len(self.classes_)
-            counts = torch.bincount(codes, minlength=k) + 1.0  # a class may be in held-out images only
+            counts = (
+                torch.bincount(codes[codes != UNKNOWN], minlength=k) + 1.0
+            )  # a class may be in held-out images only
             begin_with_frequencies(module.get_submodule("body"), counts / counts.sum())
         return super()._step(module, objective, rows, seeds)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        parse_augmentations("Segmenter: augment", self.augment or ())
 
     def _rows_per_update(self, n_rows: int) -> int:
         return min(32, max(2, n_rows // 20)) if self.batch_size == "auto" else int(self.batch_size)
@@ -151,17 +206,48 @@ class Segmenter(ImageParameters, NeuralEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what convolutions cost is counted in the first step
 
-    def _loss(self, module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+    def _loss(
+        self,
+        module: Any,
+        batch: tuple[Tensor, ...],
+        noise: torch.Generator,
+        changes: Sequence[tuple[str, float]] = (),
+    ) -> dict[str, Tensor]:
         x, codes = batch
         prepared = module.prepare(x)
+        if module.training:
+            prepared, codes = augment_masked(prepared, codes, changes, noise)
         body = module.body
         outputs = body.predictions(prepared) if isinstance(body, HourglassStack) else [body(prepared)]
-        losses = [pixel_loss(scores, codes, self.dice_weight) for scores in outputs]
+        some = self.ignore_index is not None
+        losses = [pixel_loss(scores, codes, self.dice_weight, unknown=some) for scores in outputs]
         return {"loss": torch.stack(losses).mean(dim=0)}
 
 
-def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0) -> Tensor:
-    """Loss (N,) of scores (N, classes, H, W): mean cross-entropy of the pixels, and 1 - the mean soft Dice."""
+def augment_masked(
+    x: Tensor, codes: Tensor, changes: Sequence[tuple[str, float]], generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Images (N, C, H, W) and their masks (N, H, W) with every augmentation (name and number) in turn.
+
+    >>> x = torch.eye(4)[None, None]
+    >>> changed, mask = augment_masked(x, x[0].long(), [("flip", 0.0)], torch.Generator().manual_seed(0))
+    >>> torch.equal(changed[0].long(), mask), mask[0, 0].tolist()
+    (True, [0, 0, 0, 1])
+    """
+    for name, value in changes:
+        x, moves = apply_augmentation(x, name, value, generator)
+        if moves is not None:
+            codes = move_images(codes[:, None].to(x.dtype), moves, mode="nearest")[:, 0].round().long()
+    return x, codes
+
+
+def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0, *, unknown: bool = False) -> Tensor:
+    """Loss (N,) of scores (N, classes, H, W): mean cross-entropy of the pixels, and 1 - the mean soft Dice.
+
+    With ``unknown`` the pixels of code -1 are left out; an image without any other has the loss 0.
+    """
+    if unknown:
+        return _known_pixel_loss(scores, codes, dice_weight)
     entropy = fused_cross_entropy(scores, codes, reduction="none").mean(dim=(1, 2))
     if dice_weight == 0:
         return entropy
@@ -169,6 +255,26 @@ def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0) -> Tenso
     truth = functional.one_hot(codes, scores.shape[1]).permute(0, 3, 1, 2).to(p.dtype)
     dice = soft_dice(p, truth)
     return (1 - dice_weight) * entropy + dice_weight * (1 - dice.mean(dim=1))
+
+
+def _known_pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float) -> Tensor:
+    known = codes != UNKNOWN
+    entropies = fused_cross_entropy(scores, codes, ignore_index=UNKNOWN, reduction="none")
+    entropy = entropies.sum(dim=(1, 2)) / known.sum(dim=(1, 2)).clamp(min=1)
+    if dice_weight == 0:
+        return entropy
+    p = fused_softmax(scores, dim=1) * known[:, None]
+    truth = functional.one_hot(codes.clamp(min=0), scores.shape[1]).permute(0, 3, 1, 2).to(p.dtype) * known[:, None]
+    dice = soft_dice(p, truth).mean(dim=1)
+    missing = (1 - dice) * known.any(dim=2).any(dim=1)
+    return (1 - dice_weight) * entropy + dice_weight * missing
+
+
+def _scattered(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Codes of the known pixels at their positions, ``UNKNOWN`` elsewhere."""
+    masks = np.full(known.shape, UNKNOWN, dtype=np.int64)
+    masks[known] = codes
+    return masks
 
 
 def _masks(y: Any, images: np.ndarray) -> np.ndarray:

@@ -105,12 +105,12 @@ function draw(canvas, panel, width, time) {
   if (panel.arrows && panel.thin) arrows(pen, view, panel.arrows, true);
   for (const line of panel.lines ?? []) stroke(pen, view, line);
   if (panel.points) points(pen, view, panel.points);
-  if (panel.made) made(pen, view, panel.movie ? moment(panel.movie, time) : panel.made);
+  if (panel.made) made(pen, view, panel.movie ? moment(panel.movie, time) : panel.made, panel.made_color ?? 1);
   for (const ellipse of panel.ellipses ?? []) drawEllipse(pen, view, ellipse);
   if (panel.arrows && !panel.thin) arrows(pen, view, panel.arrows, false);
   if (panel.centers) centers(pen, view, panel.centers);
   pen.restore();
-  for (const [x, y, name, color] of panel.labels ?? []) tag(pen, view.x(x), view.y(y), name, classColor(color));
+  labels(pen, view, panel.labels ?? []);
   for (const line of panel.lines ?? []) if (line.name) lineName(pen, view, line, panel.lines);
   return view;
 }
@@ -143,10 +143,10 @@ export const number = (v) => !Number.isFinite(v) ? "–" : (v !== 0 && (Math.abs
 function surface(pen, view, layer, [x0, x1, y0, y1]) {
   const field = unpack(layer.heat ?? layer.class), [rows, columns] = field.shape;
   const strength = layer.strength && unpack(layer.strength).values;
-  const image = new ImageData(columns, rows), { accent, paper } = colors();
+  const image = new ImageData(columns, rows), { accent, ink, paper } = colors(), gray = layer.tone === "gray";
   for (let i = 0; i < rows * columns; i++) {
-    const color = layer.heat ? accent : classColor(field.values[i]);
-    const part = layer.heat ? 0.85 * (field.values[i] / 255) ** 0.8 : 0.06 + 0.34 * strength[i] / 255;
+    const color = gray ? ink : layer.heat ? accent : classColor(field.values[i]);
+    const part = gray ? 0.4 * field.values[i] / 255 : layer.heat ? 0.85 * (field.values[i] / 255) ** 0.8 : 0.06 + 0.34 * strength[i] / 255;
     for (let c = 0; c < 3; c++) image.data[4 * i + c] = paper[c] + part * (color[c] - paper[c]);
     image.data[4 * i + 3] = 255;
   }
@@ -159,7 +159,7 @@ function surface(pen, view, layer, [x0, x1, y0, y1]) {
 }
 
 /** Lines of equal value through a grid: for each cell, the segment between the crossings on its edges. */
-function contours(pen, view, { values: packed, levels }, [x0, x1, y0, y1]) {
+function contours(pen, view, { values: packed, levels, thin }, [x0, x1, y0, y1]) {
   const { shape: [rows, columns], values } = unpack(packed), { ink } = colors();
   const px = (j) => view.x(x0 + (x1 - x0) * (j + 0.5) / columns), py = (i) => view.y(y1 - (y1 - y0) * (i + 0.5) / rows);
   for (const level of levels) {
@@ -172,8 +172,8 @@ function contours(pen, view, { values: packed, levels }, [x0, x1, y0, y1]) {
       });
       for (let k = 0; k + 1 < cut.length; k += 2) { pen.moveTo(...cut[k]); pen.lineTo(...cut[k + 1]); }
     }
-    pen.setLineDash(level === 0 ? [] : [5, 5]);
-    pen.strokeStyle = css(ink, level === 0 ? 0.85 : 0.5); pen.lineWidth = level === 0 ? 1.8 : 1.2;
+    pen.setLineDash(level === 0 || thin ? [] : [5, 5]);
+    pen.strokeStyle = css(ink, thin ? 0.16 : level === 0 ? 0.85 : 0.5); pen.lineWidth = thin ? 1 : level === 0 ? 1.8 : 1.2;
     pen.stroke();
   }
   pen.setLineDash([]);
@@ -209,7 +209,7 @@ function stroke(pen, view, { xy, color = 0, dash, head }) {
 function lineName(pen, view, line, all) {
   if (!line.xy.length) return;
   const [left, top, across] = view.box, k = all.indexOf(line);
-  if (line.head || all.length < 4) { // a key in the corner: ends of paths move
+  if (all.length < 4) { // a key in the corner: ends of lines may lie near each other
     const { sans, ink } = colors();
     pen.font = `12px ${sans}`; pen.textAlign = "left"; pen.textBaseline = "middle";
     const width = 150, x = left + across - width, y = top + 14 + 18 * k;
@@ -217,8 +217,8 @@ function lineName(pen, view, line, all) {
     pen.fillStyle = css(ink); pen.fillText(line.name, x + 22, y);
     return;
   }
-  const [x, y] = line.xy[0];
-  tag(pen, view.x(x) + 34, view.y(y) - 12, line.name, classColor(line.color ?? 0));
+  const [x, y] = line.xy.at(-1);
+  tag(pen, view.x(x) + 12, view.y(y), line.name, classColor(line.color ?? 0));
 }
 
 function points(pen, view, { xy, label, ring, faded }) {
@@ -232,8 +232,8 @@ function points(pen, view, { xy, label, ring, faded }) {
   });
 }
 
-function made(pen, view, xy) {
-  pen.fillStyle = css(classColor(1), 0.75);
+function made(pen, view, xy, color) {
+  pen.fillStyle = css(classColor(color), 0.75);
   for (const [x, y] of xy) { pen.beginPath(); pen.arc(view.x(x), view.y(y), 2.7, 0, 7); pen.fill(); }
 }
 
@@ -276,10 +276,24 @@ function centers(pen, view, list) {
   });
 }
 
-function tag(pen, x, y, text, color) {
+function tag(pen, x, y, text, color, dx = 8, dy = 0) {
   const { sans, paper, ink } = colors();
   pen.font = `12px ${sans}`; pen.textAlign = "left"; pen.textBaseline = "middle";
   pen.beginPath(); pen.arc(x, y, 4, 0, 7); pen.fillStyle = css(color); pen.fill();
-  pen.lineWidth = 4; pen.strokeStyle = css(paper, 0.85); pen.strokeText(text, x + 8, y);
-  pen.fillStyle = css(ink); pen.fillText(text, x + 8, y);
+  pen.lineWidth = 4; pen.strokeStyle = css(paper, 0.85); pen.strokeText(text, x + dx, y + dy);
+  pen.fillStyle = css(ink); pen.fillText(text, x + dx, y + dy);
+}
+
+/** Names beside their points, each at the first of a few places where it covers none of the others. */
+function labels(pen, view, list) {
+  const high = 15, taken = [];
+  pen.font = `12px ${colors().sans}`;
+  for (const [x, y, name, color] of list) {
+    const px = view.x(x), py = view.y(y), wide = pen.measureText(name).width, [left, , across] = view.box;
+    const free = [0, 1, -1, 2, -2, 3, -3, 4, -4].flatMap((k) => [[8, k * high], [-8 - wide, k * high]]).find(([dx, dy]) =>
+      px + dx >= left && px + dx + wide <= left + across && taken.every(([u, v, w]) => px + dx > u + w || px + dx + wide < u || Math.abs(py + dy - v) >= high));
+    const [dx, dy] = free ?? [8, 0];
+    taken.push([px + dx, py + dy, wide]);
+    tag(pen, px, py, name, classColor(color), dx, dy);
+  }
 }

@@ -24,7 +24,7 @@ const NEXT = { undefined: 1, null: 1, 1: 0, 0: null };
 
 /** Nodes and edges of the unit square; with evidence, a click sets a node to yes, to no, and free again. */
 export function Graph({ nodes, edges, directed, evidence, new: added, small, onProbe }) {
-  const side = small ? 150 : 460, r = small ? 6 : evidence ? 0 : 11;
+  const side = small ? 150 : evidence ? 390 : 460, r = small ? 6 : evidence ? 0 : 11;
   const px = (v) => 20 + v * (side - 40), py = (v) => side - 20 - v * (side - 40);
   const fixed = Object.fromEntries(nodes.flatMap((node, i) => (node.fixed ?? null) === null ? [] : [[i, node.fixed]]));
   const toggle = (i) => {

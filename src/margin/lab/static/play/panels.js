@@ -57,7 +57,7 @@ const KINDS = { images: Images, matrix: Matrix, bars: Bars, text: Text, tree: Tr
 
 export function Panel({ panel, edit, onPick, onProbe, label }) {
   const Kind = KINDS[panel.panel];
-  return html`<section class="panel ${panel.panel} ${panel.small ? "small" : ""}">
+  return html`<section class="panel ${panel.panel} ${panel.small ? "small" : ""} ${panel.tight ? "tight" : ""}">
     ${panel.title && html`<h3>${panel.title}</h3>`}
     ${panel.panel === "chart"
       ? html`<${Chart} panel=${panel} edit=${panel.points?.editable ? edit : null} onPick=${panel.pick ? onPick : null} label=${label} />`

@@ -4,19 +4,21 @@ import { number } from "/static/play/chart.js";
 import { classColor, colors, css } from "/static/play/colors.js";
 import { useTheme } from "/static/play/theme.js";
 
-const QUIET = new Set(["iteration", "epoch", "learning_rate", "step_size", "run", "node", "machine", "steps"]);
+/** Names of records that tell little of how a fit goes. */
+export const QUIET = /^(iteration|run|node|machine|steps|depth|leaves|rows|step_size)$|(^|_)(epoch|learning_rate)$/;
 
 export function Records({ records, beside, names = ["A", "B"] }) {
   const keys = [...new Set(records.flatMap(Object.keys))].filter((key) => key !== "iteration");
-  const likely = keys.find((key) => !QUIET.has(key)) ?? keys[0];
+  const last = records.at(-1) ?? {}, loud = keys.filter((key) => !QUIET.test(key));
+  const likely = loud.find((key) => Number.isFinite(last[key])) ?? loud[0] ?? keys[0];
   const [chosen, setChosen] = useState(null);
   const key = keys.includes(chosen) ? chosen : likely;
   const now = records.at(-1), before = records.at(-2);
-  if (!now) return null;
+  if (!now || !keys.length) return null;
   return html`<section class="records card">
     <div class="row"><h3 class="grow">Records</h3>${keys.length > 1 && html`<select aria-label="Number to follow" value=${key} onChange=${(event) => setChosen(event.target.value)}>${keys.map((name) => html`<option value=${name}>${name.replaceAll("_", " ")}</option>`)}</select>`}</div>
     ${key && records.length > 1 && html`<${Curve} series=${[records, beside].filter(Boolean).map((list) => list.map((record) => record[key] ?? null))} names=${names} />`}
-    <dl class="now">${["iteration", ...keys].map((name) => html`<div key=${name}><dt>${name.replaceAll("_", " ")}</dt><dd>${number(now[name] ?? NaN)}${before && name !== "iteration" && now[name] !== before[name] && Number.isFinite(before[name]) && html` <small class=${now[name] < before[name] ? "down" : "up"}>${now[name] < before[name] ? "↓" : "↑"} ${number(Math.abs(now[name] - before[name]))}</small>`}</dd></div>`)}</dl>
+    <dl class="now">${["iteration", ...keys].filter((name) => Number.isFinite(now[name]) && (name !== "iteration" || before)).map((name) => html`<div key=${name}><dt>${name.replaceAll("_", " ")}</dt><dd>${number(now[name] ?? NaN)}${before && name !== "iteration" && now[name] !== before[name] && Number.isFinite(before[name]) && html` <small class=${now[name] < before[name] ? "down" : "up"}>${now[name] < before[name] ? "↓" : "↑"} ${number(Math.abs(now[name] - before[name]))}</small>`}</dd></div>`)}</dl>
   </section>`;
 }
 

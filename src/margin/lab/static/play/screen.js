@@ -13,6 +13,8 @@ import { Transport } from "/static/play/transport.js";
 const settingsOf = (text) => Object.fromEntries((text || "").split(";").filter(Boolean).map((part) => { const at = part.indexOf("="); return [part.slice(0, at), part.slice(at + 1)]; }));
 const asText = (settings) => Object.entries(settings).map(([name, value]) => `${name}=${value}`).join(";");
 const LONGEST = 9000; // characters of points that an address may hold
+const NEAREST = 8; // statements of the notes that are shown at once
+const rowLink = (row) => html`<li key=${row.id}><a href="/notes/row/${row.id}">${row.title}</a></li>`;
 
 export default function Screen({ name, facts, query, navigate }) {
   const scene = facts.scene, data = scene.data.includes(query.data) ? query.data : scene.data[0];
@@ -42,7 +44,7 @@ export default function Screen({ name, facts, query, navigate }) {
   const label = `${name} on ${data}, record ${first.frame?.position ?? 0}`;
   const classes = first.frame?.panels.find((panel) => panel.classes && panel.points?.editable)?.classes;
 
-  return html`<div class="screen kind-${scene.kind}">
+  return html`<div class="screen kind-${scene.kind} ${twins ? "wide" : ""}">
     <header class="title"><p class="crumbs"><a href="/play">Play</a> / ${facts.family ?? "optimize"}</p><h1>${title(name)}</h1><${Summary} text=${facts.summary} /></header>
     <aside class="controls" aria-label="Settings">
       <div class="card">
@@ -60,23 +62,29 @@ export default function Screen({ name, facts, query, navigate }) {
     </aside>
     <div class="stages ${twins ? "twins" : ""}">
       <${Transport} sessions=${both} seed=${seed} speed=${Number(query.speed) || 0} onSpeed=${(value) => { tell("speed", value); go({ speed: value || undefined }); }} onSeed=${(value) => go({ seed: value || undefined, at: undefined })} onPaused=${(at) => go({ at })} />
+      <${Probe} view=${scene.view} onProbe=${onProbe} />
+      <p class="guide">${scene.looks[data] && html`<b>${scene.looks[data]}</b> `}${scene.reading}</p>
       ${both.map((one, k) => html`<div key=${k} class="stage" aria-busy=${!one.frame}>
         ${twins && html`<p class="which"><b>${"AB"[k]}</b> ${difference(chosen[k ? "beside" : "set"], chosen[k ? "set" : "beside"])}</p>`}
         ${one.refusal && html`<p class="problem" role="alert">${one.refusal}</p>`}
         ${one.problem && html`<p class="problem" role="alert">${one.problem} ${one.ended && html`<button onClick=${one.again}>Begin again</button>`}</p>`}
         ${one.frame ? html`<div class="panels">${one.frame.panels.map((panel, i) => html`<${Panel} key=${`${panel.panel}${i}`} panel=${panel} edit=${scene.drawable ? edit : null} onPick=${onProbe} onProbe=${onProbe} label=${label} />`)}</div>` : !one.problem && !one.refusal && html`<p class="quiet opening" role="status">Opening…</p>`}
       </div>`)}
-      <${Probe} view=${scene.view} onProbe=${onProbe} />
     </div>
     <aside class="beside" aria-label="Records and code">
       <${Records} records=${first.records} beside=${twins ? second.records : null} />
       <${Code} session=${first} />
-      ${facts.rows.length > 0 && html`<section class="card"><h3>In the notes</h3><ul class="rows">${facts.rows.slice(0, 8).map((row) => html`<li><a href="/notes/row/${row.id}">${row.title}</a></li>`)}</ul></section>`}
+      ${facts.rows.length > 0 && html`<section class="card"><h3>In the notes</h3><ul class="rows">${facts.rows.slice(0, NEAREST).map(rowLink)}</ul>
+        ${facts.rows.length > NEAREST && html`<details><summary>${facts.rows.length - NEAREST} more</summary><ul class="rows">${facts.rows.slice(NEAREST).map(rowLink)}</ul></details>`}</section>`}
     </aside>
   </div>`;
 }
 
-const NAMES = { cyclegan: "CycleGAN", kmeans: "k-means", "t-sne": "t-SNE", "word2vec": "word2vec" };
+const NAMES = {
+  cyclegan: "CycleGAN", kmeans: "k-means", "t-sne": "t-SNE", word2vec: "word2vec", glove: "GloVe", simclr: "SimCLR", "fast-ica": "FastICA", c45: "C4.5",
+  "latent-dirichlet-allocation": "Latent Dirichlet allocation", "few-shot-learner": "Few-shot learner", "zero-shot": "Zero-shot learning", "k-neighbors-classifier": "k-neighbors classifier",
+  "k-neighbors-regressor": "k-neighbors regressor", "adaboost-classifier": "AdaBoost classifier", "adaboost-regressor": "AdaBoost regressor", "sum-product-network": "Sum-product network", "self-training-classifier": "Self-training classifier",
+};
 const title = (name) => NAMES[name] ?? name.replaceAll("-", " ").replace(/^./, (letter) => letter.toUpperCase()).replace(/\b(svc|svr|pca|mds|umap|vae|gan|pinn|cnn|mlp|hmm|crf|hog|nb|ica|id3|c45|clip|ode)\b/gi, (word) => word.toUpperCase());
 
 /** The first sentence, and the rest where one asks for it; the markup of docstrings is not for reading. */

@@ -8,9 +8,10 @@ const EMPTY = { records: [], frame: null, problem: "", refusal: "", ended: false
  * `problem` is what went wrong in the fit; `refusal` what the server would not do, while the fit before goes on. */
 export function useSession(wish, { slot, play, position, speed }) {
   const [state, setState] = useState(EMPTY);
-  const held = useRef({ id: null, wish: null, key: null, opened: null, shown: null, opening: false, stop: null, gone: false }), h = held.current;
+  const held = useRef({ id: null, wish: null, key: null, opened: null, shown: null, opening: false, stop: null, gone: false, from: null }), h = held.current;
   h.wish = wish;
   h.key = wish && JSON.stringify(wish);
+  h.frame = state.frame;
 
   const hear = (event) => setState((old) => {
     if (event.type === "problem") return { ...old, problem: event.error, ended: Boolean(event.ended), frame: old.frame && { ...old.frame, playing: false } };
@@ -25,7 +26,8 @@ export function useSession(wish, { slot, play, position, speed }) {
   const accepted = () => setState((old) => ({ ...old, refusal: "" }));
 
   const begin = async () => {
-    const { key, wish } = h, how = h.shown ? { play: true } : { play, position };
+    const { key, wish } = h, how = h.from ?? (h.shown ? { play: true } : { play, position });
+    h.from = null;
     const id = await reattach(slot, key).catch(() => post("/sessions", { ...wish, ...how }).then((made) => made.id));
     if (h.gone) { del(`/sessions/${id}`).catch(() => {}); return; }
     h.id = id;
@@ -60,7 +62,19 @@ export function useSession(wish, { slot, play, position, speed }) {
     hear({ type: "problem", error: refusal.message, ended: gone || state.ended });
   });
   const lose = () => { h.stop?.(); h.id = null; };
+  // The lab was started again: the fit begins anew, and goes to where it was, with the same bits.
+  const back = (event) => {
+    if (event.detail.lost || !h.id) return;
+    get(`/sessions/${h.id}`).catch((refusal) => {
+      if (refusal.status !== 404) return;
+      h.from = { play: h.frame?.playing ?? play, position: h.frame?.position ?? position };
+      lose();
+      again();
+    });
+  };
   const again = () => { h.opened = null; open(); };
+
+  h.back = back;
 
   const end = () => {
     if (h.id) { forget(slot); del(`/sessions/${h.id}`).catch(() => {}); }
@@ -74,9 +88,12 @@ export function useSession(wish, { slot, play, position, speed }) {
   });
   useEffect(() => {
     const leave = () => h.id && remember(slot, h.id, h.shown, true);
+    const heard = (event) => h.back(event);
     addEventListener("pagehide", leave);
+    addEventListener("margin:connection", heard);
     return () => {
       removeEventListener("pagehide", leave);
+      removeEventListener("margin:connection", heard);
       h.gone = true;
       end();
     };

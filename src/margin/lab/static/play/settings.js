@@ -17,6 +17,7 @@ function choices(schema) {
 function Field({ parameter, value, usual, onChange }) {
   const { name, schema, sentence, allowed } = parameter, list = choices(schema), id = `set-${name}`;
   const set = (event) => onChange(name, event.target.type === "checkbox" ? `${event.target.checked}` : event.target.value.trim());
+  if (schema.type === "array" && schema.items?.enum) return html`<${Several} ...${{ parameter, value, usual, onChange }} />`;
   const numeric = schema.type === "integer" || schema.type === "number";
   const input = list
     ? html`<select id=${id} value=${value} onChange=${set}>${[...new Set([value, ...list])].map((choice) => html`<option value=${choice}>${choice}</option>`)}</select>`
@@ -24,6 +25,14 @@ function Field({ parameter, value, usual, onChange }) {
       ? html`<input id=${id} type="checkbox" checked=${value.toLowerCase() === "true"} onChange=${set} />`
       : html`<${Typed} id=${id} type=${numeric ? "number" : "text"} value=${value} step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum} onChange=${set} spellcheck="false" autocomplete="off" />`;
   return html`<div class="field ${value !== usual ? "changed" : ""}"><label for=${id} title="${sentence} (${allowed})">${name.replaceAll("_", " ")}</label>${input}</div>`;
+}
+
+/** Some of several: a box for each. */
+function Several({ parameter: { name, schema, sentence }, value, usual, onChange }) {
+  const taken = value.split(",").filter(Boolean);
+  const toggle = (choice) => { const next = schema.items.enum.filter((one) => (one === choice) !== taken.includes(one)); if (next.length >= (schema.minItems ?? 0)) onChange(name, next.join(",")); };
+  return html`<fieldset class="several ${value !== usual ? "changed" : ""}"><legend title=${sentence}>${name.replaceAll("_", " ")}</legend>
+    ${schema.items.enum.map((choice) => html`<label key=${choice}><input type="checkbox" checked=${taken.includes(choice)} onChange=${() => toggle(choice)} /> ${choice.replaceAll("_", " ")}</label>`)}</fieldset>`;
 }
 
 /** `chosen` are settings by name; `scene` those that the stage has by itself. */

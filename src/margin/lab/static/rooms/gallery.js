@@ -6,7 +6,7 @@ import { Picture, pictureAddress } from "./pictures.js";
 function Tile({ entry }) {
   const [outcome, setOutcome] = useState(entry.outcome);
   return html`<li class="tile"><a href="/gallery/${entry.name}">
-    <${Picture} name=${entry.name} known=${entry.outcome} alt="" onOutcome=${setOutcome} />
+    <${Picture} name=${entry.name} known=${entry.outcome} alt="" about=${entry.about} onOutcome=${setOutcome} />
     <h3>${entry.title}</h3></a>
     <p class="marks">${entry.areas.map((area) => html`<span class="tag">${area}</span>`)}<${Verdict} word=${outcome?.verdict} /></p></li>`;
 }

@@ -21,15 +21,26 @@ function Search({ query, navigate }) {
   </form>`;
 }
 
+const PlayLinks = ({ models, most = 2 }) => models.slice(0, most).map((name) => html`<a key=${name} class="tag play" href="/play/${name}" aria-label="Play: ${name}"><span aria-hidden="true">▶</span> ${name}</a>`);
+
+/** A statement in a list: its check runs here, each time with another seed. */
 function RowCard({ row, verdict, level = 3 }) {
+  const call = useCall();
+  const [check, setCheck] = useState(null);
+  const run = async () => { const facts = await call.run(`/rows/${row.id}/verify`, { seed: check ? check.seed + 1 : 0 }); if (facts) setCheck(facts); };
   return html`<article class="statement">
     <h3 role="heading" aria-level=${level}><a href=${rowAddress(row.id)}>${row.title}</a></h3>
     <p class="marks"><span class="tag">${row.kind}</span>
       ${row.corrected && html`<span class="tag amend">correction</span>`}
-      ${row.experiment && html`<span class="tag">picture</span>`}
-      <${Verdict} word=${verdict} /></p>
+      ${row.experiment && html`<a class="tag" href="/gallery/${row.experiment}">picture</a>`}
+      <${PlayLinks} models=${row.models} />
+      <${Verdict} word=${check?.verdict ?? verdict} />
+      <button class="pill" disabled=${call.busy} onClick=${run} aria-label="Check: ${row.title}">${call.busy ? `running, ${call.seconds} s` : check ? `seed ${check.seed + 1}` : "check"}</button></p>
     <${Equation} mathml=${row.equation} />
     <p>${row.statement}</p>
+    ${row.slips.length > 0 && html`<ul class="slips">${row.slips.map((slip) => html`<li>${slip}</li>`)}</ul>`}
+    <${Problem}>${call.problem}<//>
+    ${check && html`<${Findings} findings=${check.findings} />`}
   </article>`;
 }
 
@@ -58,7 +69,7 @@ function Overview({ contents, query, navigate }) {
   return html`
     <h1>The notes, statement by statement</h1>
     <p>${contents.rows.toLocaleString("en")} statements of five sets of notes. Each has code that runs and a check that can fail; where the notes are wrong
-      (${contents.corrected} times) the correction comes with its counter-example. ${checked > 0 && `${checked} were run here.`}</p>
+      (${contents.corrected} times) the correction comes with its counter-example. ${checked > 0 && `${checked} ${checked === 1 ? "was" : "were"} run here.`}</p>
     <${Search} query=${query} navigate=${navigate} />
     <div class="row filters">
       ${Object.entries(filters).map(([name, values]) => html`<label key=${name}>${name === "area" ? "Area" : "Kind"}${" "}
@@ -152,7 +163,7 @@ function Row({ id, query, navigate }) {
     <div class="statement-page">
       <div>
         <h1>${row.title}</h1>
-        <p class="marks"><span class="tag">${row.kind}</span>${row.corrected && html`<span class="tag amend">correction</span>`}</p>
+        <p class="marks"><span class="tag">${row.kind}</span>${row.corrected && html`<span class="tag amend">correction</span>`}<${PlayLinks} models=${row.models} /></p>
         <${Equation} mathml=${row.equation} />
         <p class="lead">${row.statement}</p>
         ${row.slips.length > 0 && html`<section class="remark"><h2>Where the notes are wrong</h2>
@@ -174,7 +185,7 @@ function Row({ id, query, navigate }) {
         <p class="quiet"><a href=${rowAddress(row.id)}>Address of this statement</a></p>
       </aside>
     </div>
-    <${Near} previous=${row.previous && rowAddress(row.previous)} next=${row.next && rowAddress(row.next)} before=${row.previous} after=${row.next} />`}<//>`;
+    <${Near} previous=${row.previous && rowAddress(row.previous)} next=${row.next && rowAddress(row.next)} before=${row.titles[row.previous]} after=${row.titles[row.next]} />`}<//>`;
 }
 
 export default function NotesRoom({ path, query, navigate }) {

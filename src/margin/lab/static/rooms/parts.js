@@ -16,6 +16,11 @@ export function useLoad(address, every = 0) {
     return () => { current = false; };
   }, [address, turn]);
   useEffect(() => {
+    const back = (event) => event.detail.lost || setTurn((n) => n + 1);
+    addEventListener("margin:connection", back);
+    return () => removeEventListener("margin:connection", back);
+  }, []);
+  useEffect(() => {
     if (!every) return undefined;
     const timer = setInterval(() => document.hidden || setTurn((n) => n + 1), every);
     return () => clearInterval(timer);

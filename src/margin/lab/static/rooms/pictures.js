@@ -27,7 +27,7 @@ export const pictureAddress = (name, outcome) => address(`/api/experiments/${nam
   { seed: outcome.seed || "", fast: outcome.fast ? "" : "false", drawn: outcome.seconds });
 
 /** One picture with seed 0; `known` is its outcome where the server had it, and it is drawn once it is in sight. */
-export function Picture({ name, known = null, alt = "", onOutcome = null }) {
+export function Picture({ name, known = null, alt = "", about = "", onOutcome = null }) {
   const [outcome, setOutcome] = useState(known);
   const [problem, setProblem] = useState("");
   const frame = useRef(null);
@@ -46,6 +46,6 @@ export function Picture({ name, known = null, alt = "", onOutcome = null }) {
   }, [outcome, name]);
   return html`<div class="picture" ref=${frame}>
     ${outcome ? html`<img src=${pictureAddress(name, outcome)} alt=${alt || `Picture of the experiment ${name}`} loading="lazy" width="1500" height="900" />`
-      : problem ? html`<span class="quiet">${problem}</span>` : html`<span class="quiet waiting" role="status">drawing…</span>`}
+      : problem ? html`<span class="quiet">${problem}</span>` : html`<span class="quiet">${about && html`${about}<br />`}<span class="waiting" role="status">drawing…</span></span>`}
   </div>`;
 }

@@ -2,14 +2,17 @@
 import { html, useEffect, useMemo, useState } from "/static/vendor/preact-htm.js";
 import { get } from "/static/api.js";
 import { address, ago, duration, Elsewhere, Loaded, number, Problem, useLoad } from "./parts.js";
+import { QUIET } from "/static/play/records.js";
 import { color, Curves } from "./chart.js";
 import { Asking } from "./asking.js";
 
 const Status = ({ word }) => html`<span class="status ${word}">${word}</span>`;
+/** Names of records, those that tell most first; the number of an iteration or an epoch tells nothing. */
+const telling = (names) => names.filter((name) => !/^(iteration|run)$|(^|_)epoch$/.test(name)).sort((a, b) => QUIET.test(a) - QUIET.test(b));
 const runAddress = (run) => run.kind === "comparison" ? `/compare/${run.id}` : `/runs/${run.id}`;
 const lastNumber = (run) => {
-  const names = Object.keys(run.last ?? {}).filter((name) => name !== "iteration" && typeof run.last[name] === "number");
-  return names.length ? `${names[0]} ${number(run.last[names[0]])}` : "";
+  const names = telling(Object.keys(run.last ?? {}).filter((name) => typeof run.last[name] === "number"));
+  return names.length ? `${names[0].replaceAll("_", " ")} ${number(run.last[names[0]])}` : "";
 };
 
 function List({ listing, query, navigate }) {
@@ -70,7 +73,7 @@ function useRecords(id, first) {
 
 function Charts({ records }) {
   const [log, setLog] = useState(false);
-  const names = Object.keys(records.series);
+  const names = telling(Object.keys(records.series));
   const curves = useMemo(() => Object.fromEntries(names.map((name) => [name, [{ name, x: records.iteration, y: records.series[name] }]])), [records]);
   if (records.problem) return html`<${Problem}>${records.problem}<//>`;
   if (!names.length) return html`<p class="quiet">This model does not iterate: it has no records.</p>`;
@@ -83,7 +86,7 @@ function One({ id }) {
   const records = useRecords(id, page.value?.records);
   return html`<p class="crumbs"><a href="/runs">Runs</a></p><${Loaded} of=${page}>${(run) => html`
     <h1>${run.id} <${Status} word=${records?.status ?? run.status} /></h1>
-    <p class="quiet">${run.model} on ${run.data}${run.target && `, target ${run.target}`}, ${run.rows?.toLocaleString("en")} rows, ${duration(run.seconds)}, ${ago(run.changed)}</p>
+    <p class="quiet">${[run.data ? `${run.model} on ${run.data}` : run.model, run.target && `target ${run.target}`, run.rows && `${run.rows.toLocaleString("en")} rows`, duration(run.seconds), ago(run.changed)].filter(Boolean).join(", ")}</p>
     <div class="run-page"><div>
       ${records && html`<${Charts} records=${records} />`}
       ${run.has_model && html`<section><h2>Ask the model</h2><${Asking} id=${run.id} folder=${run.python.match(/existing\('(.*)\/[^/]+'\)/)?.[1] ?? "runs"} /></section>`}
@@ -99,7 +102,7 @@ function One({ id }) {
 function SideBySide({ query, navigate }) {
   const page = useLoad(address("/runs/side-by-side", { ids: query.ids ?? "" }), 2000);
   const [log, setLog] = useState(false);
-  return html`<p class="crumbs"><a href=${address("/runs", { with: query.ids })}>Runs</a></p><h1>Side by side</h1><${Loaded} of=${page}>${({ runs, differing }) => {
+  return html`<p class="crumbs"><a href=${address("/runs", { with: query.ids })}>Runs</a></p><h1>Side by side</h1><${Loaded} of=${page}>${({ folder, runs, differing }) => {
     const names = [...new Set(runs.flatMap((run) => Object.keys(run.records.series)))];
     const shown = names.includes(query.curve) ? query.curve : names.find((name) => /loss|objective|score/.test(name)) ?? names[0];
     const curves = runs.filter((run) => run.records.series[shown]).map((run) => ({ name: run.id, x: run.records.iteration, y: run.records.series[shown] }));
@@ -111,7 +114,7 @@ function SideBySide({ query, navigate }) {
         <tbody>${Object.entries(differing).map(([name, values]) => html`<tr><th scope="row">${name}</th>${values.map((value) => html`<td>${value}</td>`)}</tr>`)}
         <tr><th scope="row">status</th>${runs.map((run) => html`<td><${Status} word=${run.status} /></td>`)}</tr><tr><th scope="row">time</th>${runs.map((run) => html`<td>${duration(run.seconds)}</td>`)}</tr>
         ${names.map((name) => html`<tr><th scope="row">last ${name}</th>${runs.map((run) => html`<td class="n">${number(run.records.series[name]?.at(-1) ?? null)}</td>`)}</tr>`)}</tbody></table></div>
-      <${Elsewhere} python=${`import margin\n\nruns = [margin.Run.existing(f"runs/{name}") for name in ${JSON.stringify(runs.map((run) => run.id))}]\nrecords = {run.folder.name: run.metrics() for run in runs}`} />`;
+      <${Elsewhere} python=${`import margin\n\nruns = [margin.Run.existing(f"${folder}/{name}") for name in ${JSON.stringify(runs.map((run) => run.id))}]\nrecords = {run.folder.name: run.metrics() for run in runs}`} />`;
   }}<//>`;
 }
 

@@ -25,6 +25,7 @@ from margin.neural.convolution import (
 from margin.neural.layers import count_values, linear_parameters
 from margin.neural.weights import count_parameters
 from margin.notes.claims import claim
+from margin.notes.claims.chance import ERRORS
 from margin.notes.claims.cnn import normal, stream
 
 GRID = np.array([[1.0, 2.0], [3.0, 4.0]])[None, None]
@@ -107,6 +108,23 @@ def max_pooling_keeps_the_strongest(seed: int) -> Verdict:
         only_the_maximum=equal(pool_backward(np.ones((1, 1, 1, 1)), GRID, 2).ravel().tolist(), [0.0, 0.0, 0.0, 1.0]),
         channels=equal(ours.values.shape[1], 4),
         no_parameters=equal(count_values(nn.MaxPool2d(3, 2, 1)), (0, 0)),
+        zeros=_zeros_that_are_left(seed),
+    )
+
+
+def _zeros_that_are_left(seed: int) -> Verdict:
+    """A window of rectified maps is 0 after pooling if all its entries are: p^4 of 2 x 2, maxima and means alike."""
+    p, k = 0.7, 2
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random((4, 3, 80, 96)) < p, 0.0, rng.exponential(size=(4, 3, 80, 96)))
+    n = x.size // k**2
+    left = {kind: float((pool(x, k, kind=kind).values == 0).mean()) for kind in ("max", "mean")}
+    strided = float((subsample(x, k) == 0).mean())
+    by_chance = ERRORS * np.sqrt(p**4 * (1 - p**4) / n)
+    return every(
+        after_maxima=near(left["max"], p ** (k * k), tolerance=by_chance),
+        after_means=equal(left["mean"], left["max"]),
+        after_strides=near(strided, p, tolerance=ERRORS * np.sqrt(p * (1 - p) / n)),
     )
 
 

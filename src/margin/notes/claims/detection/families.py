@@ -20,7 +20,7 @@ from margin.vision.detection.rcnn import RCNN, RPN, region_targets
 from margin.vision.detection.suppression import non_maximum_suppression
 
 SIDE = 24
-EPOCHS = {"r-cnn": 8, "fast-r-cnn": 10, "faster-r-cnn": 12, "yolo": 25, "detr": 12}
+EPOCHS = {"r-cnn": 8, "fast-r-cnn": 10, "faster-r-cnn": 12, "yolo": 25, "detr": 12, "hog-svm": 10}
 IMAGES = {"detr": 320}  # a transformer needs more of them
 DEFAULT_IMAGES, TEST_IMAGES = 80, 30
 # Attention learns slowly at first and breaks at high rates, so DETR's rate rises over a tenth of the updates.
@@ -81,6 +81,7 @@ def boxes_are_found_and_judged(seed: int) -> Verdict:
         suppressed=below(float(overlap.max()), 0.4 + 1e-12),
         triples=equal(all(len(one) == 3 for boxes in detections for one in boxes), True),
         precision=above(mean_average_precision(test.boxes, detections), 0.8),
+        before_networks=above(precision(seed, "hog-svm"), 0.7),
     )
 
 

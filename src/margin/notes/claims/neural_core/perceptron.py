@@ -145,7 +145,7 @@ def the_2_1_2_example_gives_132_and_028(seed: int) -> Verdict:
 
 @claim("matrix-notation-network")
 def the_activation_encloses_bias_and_product(seed: int) -> Verdict:
-    net, X = network(2, 3, 3, 1, seed=seed), rows(seed, 6, 2)
+    net, X = network(2, 3, 8, 1, seed=seed), rows(seed, 30, 2)  # so many that not all units are off for all rows
     W, b = parameters(net)
 
     def matrices(enclosed: bool = True, biases: list[np.ndarray] = b) -> np.ndarray:

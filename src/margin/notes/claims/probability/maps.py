@@ -1,7 +1,7 @@
 """Variables as functions of others: inverse CDF, LOTUS, Jensen, Markov chains and Tweedie's formula."""
 
 import numpy as np
-from scipy import integrate
+from scipy import integrate, stats
 
 from margin.core.verdict import Verdict, above, below, corrected, every, near, within
 from margin.foundations.probability import (
@@ -16,8 +16,10 @@ from margin.foundations.probability import (
     jensen_gap,
     kolmogorov_p_value,
     monte_carlo,
+    natural_parameter_mean,
     partial_correlation,
     pathwise_derivative,
+    poisson_rate_mean,
     sample_inverse_cdf,
     tweedie,
 )
@@ -84,6 +86,37 @@ def the_present_separates_past_and_future(seed: int) -> Verdict:
     )
 
 
+def _rates_of_counts(rng: np.random.Generator) -> Verdict:
+    """Rates from a gamma law: counts are negative binomial, and the posterior mean is known. Frequencies do as well."""
+    shape, rate, z = 2.3, 0.7, np.arange(8)
+    exact = (shape + z) / (rate + 1)
+    marginal = stats.nbinom.pmf(np.arange(9), shape, rate / (rate + 1))
+    counts = np.bincount(rng.poisson(rng.gamma(shape, 1 / rate, size=400_000)), minlength=9)[:9]
+    spread = exact * np.sqrt(1 / counts[1:] + 1 / counts[:-1])  # of a ratio of two counts
+    return every(
+        marginal=near(poisson_rate_mean(marginal), exact, tolerance=1e-12),
+        without_the_prior=near((poisson_rate_mean(counts / counts.sum()) - exact) / spread, 0 * z, tolerance=ERRORS),
+        not_the_count=above(np.abs(exact - z).max(), 1.0),
+    )
+
+
+def _rate_of_a_gamma_value() -> Verdict:
+    """z ~ Gamma(a, rate) has the natural parameter -rate and h(z) = z^(a - 1); the prior of the rate is a gamma law."""
+    a, z = 1.7, np.array([0.3, 1.1, 4.0])
+    prior = stats.gamma(2.4, scale=1 / 0.9)
+
+    def evidence(value: float, power: int) -> float:
+        return integrate.quad(lambda r: r**power * stats.gamma.pdf(value, a, scale=1 / r) * prior.pdf(r), 0, np.inf)[0]
+
+    step = 1e-4
+    score = np.array([(np.log(evidence(v + step, 0)) - np.log(evidence(v - step, 0))) / (2 * step) for v in z])
+    direct = np.array([evidence(v, 1) / evidence(v, 0) for v in z])
+    return every(
+        by_integrals=near(-natural_parameter_mean(score, (a - 1) / z), direct, tolerance=1e-5),
+        in_closed_form=near(direct, (a + 2.4) / (0.9 + z), tolerance=1e-7),
+    )
+
+
 @claim("tweedie-formula")
 def the_marginal_score_gives_the_posterior_mean(seed: int) -> Verdict:
     prior, noise, y = Mixture([0.3, 0.7], [Normal(-2, 0.5), Normal(1, 0.5)]), 0.8, 0.4
@@ -103,6 +136,8 @@ def the_marginal_score_gives_the_posterior_mean(seed: int) -> Verdict:
         posterior=near(by_score, direct, tolerance=1e-9),
         diffusion=near(x_0, near_x_t.mean(), tolerance=0.04),
         a_mean_not_a_value=above(near_x_t.std(), 0.3),
+        counts=_rates_of_counts(rng),
+        gamma=_rate_of_a_gamma_value(),
     )
     conditional = tweedie(y, noise**2, Normal(-2, noise).score(y))  # the score of N(y; mu_z, .) at one mu_z
     as_printed = {"conditional_score": near(conditional, direct, tolerance=0.1), "x_0": within(near_x_t.std(), 0, 0.05)}

@@ -20,7 +20,7 @@ from margin.foundations.statistics import (
 )
 from margin.kernels import GaussianProcessRegressor, LinearKernel
 from margin.notes.claims import claim
-from margin.notes.claims.chance import plausible, rate
+from margin.notes.claims.chance import ERRORS, plausible, rate
 
 
 @claim("maximum-likelihood-estimation")
@@ -112,9 +112,10 @@ def misspecified_likelihood_tends_to_the_nearest_member(seed: int) -> Verdict:
 
     nearest = optimize.minimize(cross_entropy, [0.0, 0.0], method="BFGS").x
     nearest = np.array([nearest[0], np.exp(nearest[1])])
+    errors = nearest[1] * np.sqrt([1 / len(x), 5 / (4 * len(x))])  # of mean and deviation; the kurtosis is 6
     return every(
         nearest_normal=near(nearest, [center, np.sqrt(2) * scale], tolerance=1e-3),
-        estimate=near(mle("normal", x).parameters, nearest, tolerance=0.03),
+        estimate=near((mle("normal", x).parameters - nearest) / errors, [0.0, 0.0], tolerance=ERRORS),
     )
 
 

@@ -9,6 +9,7 @@ from sklearn import svm as peer
 
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.data import load
+from margin.foundations.probability import rbf_kernel
 from margin.foundations.probability.feature_maps import radial_features
 from margin.kernels import SVC, HardMarginSVC, LinearSVC
 from margin.kernels.geometry import margin_width, radius_margin_bound
@@ -103,6 +104,31 @@ def support_vectors_alone_give_the_plane(seed: int) -> Verdict:
         same_plane=near(_plane(alone), _plane(model), tolerance=1e-4),
         sparse=below(len(model.support_), 6),
         counts_vary=equal((fewer, len(set(counts.values())) > 3), (True, True)),
+        cost=_cost_by_support_vectors(X, y),
+    )
+
+
+def _cost_by_support_vectors(X: np.ndarray, y: np.ndarray) -> Verdict:
+    """Bytes that a machine keeps and kernel values that a prediction takes grow with the support vectors alone."""
+    asked, shapes = X[:7], []
+
+    def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        shapes.append((len(A), len(B)))
+        return rbf_kernel(A, B, length_scale=0.9)
+
+    evaluated, stored, vectors = [], [], []
+    for C in (0.02, 0.5, 30.0):
+        model = SVC(C=C, kernel=kernel).fit(X, y)
+        shapes.clear()
+        model.decision_function(asked)
+        evaluated.append(sum(rows * columns for rows, columns in shapes))
+        stored.append(model.support_vectors_.nbytes + model.dual_coef_.nbytes)
+        vectors.append(int(model.n_support_.sum()))
+    return every(
+        kernel_values=equal(evaluated, [len(asked) * count for count in vectors]),
+        memory=equal(stored, [(X.shape[1] + 1) * X.itemsize * count for count in vectors]),
+        fewer_of_each=above(vectors[0] / vectors[-1], 1.3),
+        below_all_rows=below(vectors[-1], 0.8 * len(X)),
     )
 
 

@@ -61,7 +61,7 @@ def run_generative(
     comparison.budget = TimeShares(budget_seconds(request.budget, comparison.data.n_rows), started)
     watch = watch or (lambda _: None)
     run = comparison.run
-    with run.locked():
+    with run.lock():
         run.update(status="running", command=comparison.command)
         with interruptible() as stop:
             _measure_all(comparison, stop.is_set, watch)

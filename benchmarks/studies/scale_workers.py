@@ -1,0 +1,269 @@
+"""Fits on a Dask cluster of processes: bits, processor time and messages of 1, 2 and 4 workers, and 100 machines.
+
+``python -m benchmarks.studies.scale_workers``. Every case is a fresh program that starts a cluster on this machine,
+fits a small table first, and then measures one fit: processor time of all workers and of the caller, bytes that workers
+send back, and the SHA-256 of the model file. XGBoost and LightGBM fit the same rows through their own Dask interfaces.
+
+From the seconds of every part and the sizes of the messages, measured on one worker, a simulation
+(:mod:`benchmarks.measuring.cluster_simulation`) says what the others should take, which is compared with what they
+took, and what 100 machines would need for a thousand million rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.measuring.cluster_simulation import PartCost, PassTime, simulate_pass
+from benchmarks.measuring.evidence import Finding
+from benchmarks.measuring.harness import same_threads
+from benchmarks.measuring.study import Row, Study, run
+from benchmarks.peers.scale_fits import LEAVES, ROUNDS, TASKS, columns_of, ours, quality, write_table
+
+MEASURED = ("least squares", "logistic regression", "k-means", "boosting")
+WORKERS, COLUMNS, SMALL_ROWS, FITS = (1, 2, 4), 20, 40_000, 2
+LINE, LATENCY = 1.25e8, 5e-4  # 1 Gbit/s into the caller, and half a millisecond for a message
+MACHINES, MANY_ROWS = 100, 1_000_000_000
+NEAR = 1.25  # goal of the busiest worker by what was foretold, and its inverse
+
+
+class Pass(NamedTuple):
+    """A pass over the parts: seconds of the workers, bytes that they sent back, parts, seconds of the caller."""
+
+    seconds: float
+    size: int
+    parts: int
+    caller: float
+
+
+class MeasuredParts:
+    """Parts on the workers of a client; what every pass costs there and here is written down."""
+
+    def __init__(self, client: Any):
+        from margin.selection.dask_cluster import DaskParts
+
+        self.inner, self.passes = DaskParts(client), list[Pass]()
+
+    def map(self, function: Callable[..., Any], parts: Sequence[Any]) -> Iterator[Any]:
+        import cloudpickle
+
+        seconds, size, began, looking = 0.0, 0, time.process_time(), 0.0
+        for spent, result in self.inner.map(partial(_timed, function), parts):
+            before = time.process_time()
+            seconds, size = seconds + spent, size + len(cloudpickle.dumps(result))
+            looking += time.process_time() - before
+            yield result
+        caller = time.process_time() - began - looking
+        self.passes.append(Pass(round(seconds, 4), size, len(parts), round(caller, 4)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.inner.__reduce__()
+
+
+def _timed(function: Callable[..., Any], part: Any) -> tuple[float, Any]:
+    before = time.process_time()
+    result = function(part)
+    return time.process_time() - before, result
+
+
+def cost(task: str, way: str, workers: int, folder: Path, small: Path) -> Row:
+    """The cheapest of a few fits on a cluster of ``workers`` processes with a thread each."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1",
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        ) as cluster,
+        Client(cluster) as client,
+    ):  # fmt: skip
+        fit = {"ours": _ours, "XGBoost": _xgboost, "LightGBM": _lightgbm}[way]
+        fit(client, task, small)
+        found = []
+        for _ in range(FITS):
+            before, caller = client.run(time.process_time), time.process_time()
+            model, passes = fit(client, task, folder)
+            caller = time.process_time() - caller
+            spent = [after - before[name] for name, after in client.run(time.process_time).items()]
+            found.append((sum(spent), max(spent), caller, passes))
+    seconds, busiest, caller, passes = min(found)
+    return {
+        "seconds": round(seconds, 2),
+        "busiest": round(busiest, 2),
+        "caller": round(caller, 2),
+        "passes": [list(one) for one in passes],
+        "bytes": sum(one.size for one in passes),
+        "file": _digest(model) if way == "ours" else "",
+        "quality": round(quality(task, model, small), 6),
+    }
+
+
+def _ours(client: Any, task: str, folder: Path) -> tuple[Any, list[Pass]]:
+    import margin
+
+    parts = MeasuredParts(client)
+    rows = margin.stream(folder, TASKS[task], columns=columns_of(folder)).on(parts)
+    return ours(task).fit(rows), parts.passes
+
+
+def _digest(model: Any) -> str:
+    import margin
+
+    with tempfile.TemporaryDirectory() as place:
+        margin.save(model, Path(place, "model"))
+        return hashlib.sha256(Path(place, "model").read_bytes()).hexdigest()[:16]
+
+
+def _arrays(folder: Path) -> tuple[Any, Any]:
+    from dask import dataframe
+
+    frame = dataframe.read_parquet(folder)
+    return frame[columns_of(folder)].to_dask_array(lengths=True), frame["label"].to_dask_array(lengths=True)
+
+
+def _xgboost(client: Any, _task: str, folder: Path) -> tuple[Any, list[Any]]:
+    from xgboost import dask
+
+    from benchmarks.peers.scale_fits import XGBOOST
+
+    data = dask.DaskQuantileDMatrix(client, *_arrays(folder))
+    return dask.train(client, XGBOOST, data, num_boost_round=ROUNDS)["booster"], []
+
+
+def _lightgbm(client: Any, _task: str, folder: Path) -> tuple[Any, list[Any]]:
+    from lightgbm.dask import DaskLGBMClassifier
+
+    model = DaskLGBMClassifier(client=client, n_estimators=ROUNDS, num_leaves=LEAVES, verbose=-1, n_jobs=1)
+    return model.fit(*_arrays(folder)).to_local(), []
+
+
+def conclude(rows: Sequence[Row]) -> list[Finding]:
+    findings = []
+    for task in dict.fromkeys(row["task"] for row in rows):
+        for way in dict.fromkeys(row["way"] for row in rows if row["task"] == task):
+            some = {row["workers"]: row for row in rows if (row["task"], row["way"]) == (task, way)}
+            text = "; ".join(
+                f"{w} workers: {row['seconds']:.1f} s in all, {row['busiest']:.1f} s the busiest, "
+                f"{row['caller']:.1f} s the caller, {row['quality']:.4f}"
+                for w, row in sorted(some.items())
+            )
+            findings.append(Finding(f"{task}, {way}", text))
+            if way == "ours":
+                findings += _of_ours(task, some)
+    return findings
+
+
+def _of_ours(task: str, some: dict[int, Row]) -> list[Finding]:
+    one = some.get(1)
+    findings = []
+    if len(some) > 1:
+        files = {row["file"] for row in some.values()}
+        what = f"{task}: model files of {', '.join(map(str, sorted(some)))} workers"
+        findings.append(Finding(what, "one" if len(files) == 1 else f"{len(files)} different", "one", len(files) == 1))
+    if one is None:
+        return findings
+    for workers, row in sorted(some.items()):
+        if workers > 1:
+            ratio = row["busiest"] / (_overhead(one) / workers + _foretold(one, workers).busiest)
+            findings.append(
+                Finding(
+                    f"{task}: seconds of the busiest of {workers} workers by those foretold from one",
+                    f"{ratio:.2f}",
+                    f"{1 / NEAR} to {NEAR}",
+                    1 / NEAR <= ratio <= NEAR,
+                )
+            )
+    alone, many = (_foretold(one, machines, scale=MANY_ROWS / one["rows"]) for machines in (1, MACHINES))
+    sent = one["bytes"] * MANY_ROWS / one["rows"]
+    findings.append(
+        Finding(
+            f"{task}: {MACHINES} machines, {MANY_ROWS:,} rows, foretold",
+            f"{many.total:.0f} s in place of {alone.total:.0f} s on one; the caller works "
+            f"{many.caller:.0f} s of them and receives {sent / 1e6:,.0f} MB",
+        )
+    )
+    return findings
+
+
+def _overhead(row: Row) -> float:
+    """Seconds of one worker for messages and for being asked, beside the parts."""
+    return float(max(0.0, row["seconds"] - sum(one[0] for one in row["passes"])))
+
+
+def _foretold(one: Row, workers: int, scale: float = 1.0) -> PassTime:
+    """All passes on so many workers, from those on one, for ``scale`` times the rows in as many more parts."""
+    times = []
+    for seconds, size, n, caller in one["passes"]:
+        parts = [PartCost(seconds / n, size / n)] * max(1, round(n * scale))
+        times.append(simulate_pass(parts, workers, merge=caller / n, bandwidth=LINE, latency=LATENCY))
+    return PassTime(*map(sum, zip(*times)))
+
+
+STUDY = Study(
+    name="scale-workers",
+    title="Streams on a cluster",
+    protocol="A million rows of 20 columns in eight Parquet files; a Dask cluster of processes on this machine, a "
+    "thread each, started anew for every case; seconds of processor time, on two cores that others kept busy; R2, "
+    "accuracy or variance explained on new rows. Foretold: a line of 1 Gbit/s into the caller, 0.5 ms for a message, "
+    "the seconds and sizes of one worker.",
+    command="make bench FAMILY=scale_workers",
+    conclude=conclude,
+)
+RUNS = [()]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.scale_workers", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--tasks", nargs="+", choices=MEASURED, default=list(MEASURED))
+    parser.add_argument("--ways", nargs="+", choices=("ours", "XGBoost", "LightGBM"))
+    parser.add_argument("--tables", help="folder in which the tables stay")
+    parser.add_argument("--again", action="store_true", help="measure anew what is stored")
+    parser.add_argument(
+        "--case", nargs=5, metavar=("TASK", "WAY", "WORKERS", "FOLDER", "SMALL"), help=argparse.SUPPRESS
+    )
+    options = parser.parse_args()
+    if options.case:
+        task, way, workers, folder, small = options.case
+        with same_threads(1):
+            print(json.dumps(cost(task, way, int(workers), Path(folder), Path(small))))
+        return
+    installed = [name for name in ("XGBoost", "LightGBM") if importlib.util.find_spec(name.lower()) is not None]
+    cases = [
+        {"task": task, "way": way, "workers": workers, "rows": options.rows}
+        for task in options.tasks
+        for way in options.ways or ["ours", *(installed if task == "boosting" else [])]
+        for workers in WORKERS
+    ]
+    with ExitStack() as stack:
+        place = options.tables or stack.enter_context(tempfile.TemporaryDirectory(prefix="margin-scale-"))
+        run(STUDY, cases, lambda **case: _measure(Path(place), **case), again=options.again)
+
+
+def _measure(place: Path, task: str, way: str, workers: int, rows: int) -> Row:
+    folders = []
+    for name, n, seed in ((f"{rows // 1_000_000}-{COLUMNS}", rows, 0), (f"small-{COLUMNS}", SMALL_ROWS, 1)):
+        folders.append(place / name)
+        if not folders[-1].exists():
+            write_table(folders[-1], n, COLUMNS, seed)
+    command = [sys.executable, "-m", "benchmarks.studies.scale_workers", "--case", task, way, str(workers)]
+    done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{task}, {way}: {done.stderr.strip()}")
+    row: Row = json.loads(done.stdout.splitlines()[-1])
+    return row
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Play, as hands, keyboards, screen readers and files meet it in a real browser."""
+
+import pytest
+from tests.lab.browsing import address_of, go, needs_chromium, position, unnamed, wait_for
+
+pytestmark = needs_chromium
+
+#: A name that would run if it were taken for markup, separators of another country, gaps, a byte order mark.
+UGLY = (
+    '\ufeff"<img src=x onerror=alert(1)>";height;kind\n'
+    + "".join(f"{i % 7};{i % 5}.5;{'left' if i % 7 < 4 else 'right'}\n" for i in range(40))
+    + ";3;left\nword;;right\n"
+)
+#: Whether the drawing is the same a few paints later.
+STILL = """async () => {
+  const canvas = document.querySelector("canvas.chart"), before = canvas.toDataURL();
+  for (let k = 0; k < 6; k++) await new Promise(requestAnimationFrame);
+  return canvas.toDataURL() === before;
+}"""
+
+
+def tab_to(page, label):
+    """Press the tabulator until what has the focus is called so."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('aria-label') ?? ''").startswith(label):
+            return
+    raise AssertionError(f"the keyboard never reached {label!r}")
+
+
+def test_evidence_is_given_by_the_keyboard_alone(page):
+    go(page, "/play/bayesian-network")
+    page.get_by_role("button", name="rain").wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the room"
+    before = page.get_by_role("button", name="rain").get_attribute("aria-label")
+    tab_to(page, "wet grass")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="wet grass: 100 %, known").wait_for()
+    wait_for(lambda: page.get_by_role("button", name="rain").get_attribute("aria-label") != before)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/play", "/play/mlp-classifier?at=3", "/play/cnn-classifier?at=1", "/notes/row/svm-dual", "/runs", "/compare"],
+)
+def test_a_screen_reader_finds_a_name_on_everything(page, path):
+    go(page, path)
+    page.locator("h1").wait_for()
+    wait_for(lambda: not path.startswith("/play/") or position(page))
+    assert unnamed(page) == []
+    assert page.get_by_role("heading", level=1).count() == 1
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_what_moves_by_itself_stays_still_for_whoever_asks_for_it(visit, motion):
+    page = visit(viewport={"width": 900, "height": 700}, reduced_motion=motion)
+    go(page, "/play/flow-matching?at=2")
+    wait_for(lambda: position(page) == 2 and page.locator("canvas.chart").count())
+    if motion == "reduce":
+        assert page.evaluate(STILL)
+    else:
+        wait_for(lambda: not page.evaluate(STILL))
+
+
+def test_two_columns_of_an_ugly_table_become_points(page, tmp_path):
+    file = tmp_path / "ugly.csv"
+    file.write_text(UGLY, encoding="utf-8")
+    go(page, "/play/k-neighbors-classifier")
+    page.locator("canvas.chart").wait_for()
+    page.locator(".own input[type=file]").set_input_files(file)
+    held = wait_for(lambda: address_of(page) if "points=" in address_of(page) else "")
+    page.locator(".own select").nth(2).select_option("")
+    wait_for(lambda: address_of(page) != held)
+    assert "<img src=x onerror=alert(1)>" in page.locator(".own select").nth(0).inner_text()
+    assert page.locator("main img").count() == 0
+    assert page.locator(".problem").count() == 0
+    file.write_text("only,words\na,b\n")
+    page.locator(".own input[type=file]").set_input_files(file)
+    page.get_by_text("fewer than two columns of numbers").wait_for()
+
+
+def test_a_digit_drawn_with_the_mouse_is_read(page):
+    go(page, "/play/cnn-classifier?at=4")
+    wait_for(lambda: position(page) == 4)
+    box = page.get_by_role("img", name="Draw a digit here").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 20, steps=6)
+    page.mouse.up()
+    page.get_by_role("heading", name="your drawing is").wait_for()
+    page.get_by_role("button", name="Clear").click()
+    wait_for(lambda: page.get_by_role("heading", name="your drawing is").count() == 0)
+
+
+def test_two_settings_side_by_side_come_back_with_their_address(page):
+    go(page, "/play/kmeans?set=n_clusters%3D2&beside=n_clusters%3D6&seed=4")
+    for _ in range(2):
+        wait_for(lambda: page.locator("canvas.chart").count() == 2)
+        told = page.locator(".which").all_inner_texts()
+        assert [text.split(maxsplit=1) for text in told] == [["A", "n clusters 2"], ["B", "n clusters 6"]]
+        assert page.get_by_label("seed", exact=True).input_value() == "4"
+        page.reload()
+
+
+def test_links_lead_from_a_stage_to_its_statements_and_back(page):
+    """No room asks for what belongs to another: a refused request is a complaint."""
+    go(page, "/play/optimizers?data=himmelblau&at=2")
+    page.locator(".rows").get_by_role("link", name="Gradient descent", exact=True).click()
+    page.get_by_role("link", name="Play: optimizers").click()
+    wait_for(lambda: position(page))
+    for room in ("Runs", "Gallery", "Notes", "Compare", "Play"):
+        page.get_by_role("navigation", name="Rooms").get_by_role("link", name=room).click()
+        wait_for(lambda room=room: page.title().startswith(room) and page.locator("h1").count())

@@ -1,0 +1,140 @@
+"""Weights of classes, and rows of a user's own that judge every epoch, in networks of every kind of input."""
+
+import numpy as np
+import pytest
+
+import margin
+from margin.graphs.generators import grid, ring
+
+RNG = np.random.default_rng(0)
+Y = np.array(["a", "b"])[(np.arange(60) % 3 == 0).astype(int)]
+OTHER_Y = np.array(["b", "a"] * 10)
+SHIFT, OTHER_SHIFT = (Y == "b") * 1.0, (OTHER_Y == "b") * 1.0
+ROWS, OTHER_ROWS = RNG.normal(size=(60, 3)) + SHIFT[:, None], RNG.normal(size=(20, 3)) + OTHER_SHIFT[:, None]
+IMAGES = RNG.normal(size=(60, 8, 8)).astype(np.float32) + SHIFT[:, None, None]
+OTHER_IMAGES = RNG.normal(size=(20, 8, 8)).astype(np.float32) + OTHER_SHIFT[:, None, None]
+WORDS = {"a": ["red", "blue"], "b": ["cat", "dog"]}
+TEXTS = [f"{WORDS[y][i % 2]} thing" for i, y in enumerate(Y)]
+OTHER_TEXTS = [f"{WORDS[y][i % 2]} one" for i, y in enumerate(OTHER_Y)]
+SETTINGS = {"max_iter": 4, "random_state": 0}
+
+
+def classifiers():
+    return {
+        "rows": (margin.MLPClassifier(hidden_layer_sizes=(8,), **SETTINGS), ROWS, OTHER_ROWS),
+        "tables": (margin.TabularNetClassifier(n_networks=2, **SETTINGS), ROWS, OTHER_ROWS),
+        "images": (margin.CNNClassifier(["conv 4 3", "pool 2"], **SETTINGS), IMAGES, OTHER_IMAGES),
+        "patches": (margin.VisionTransformer(d_model=16, n_blocks=1, **SETTINGS), IMAGES, OTHER_IMAGES),
+        "texts": (margin.TextClassifier(**SETTINGS), TEXTS, OTHER_TEXTS),
+    }
+
+
+def regressors():
+    target, other = ROWS[:, 0] * 3 + 7, OTHER_ROWS[:, 0] * 3 + 7
+    return {
+        "rows": (margin.MLPRegressor(hidden_layer_sizes=(8,), **SETTINGS), ROWS, target, OTHER_ROWS, other),
+        "tables": (margin.TabularNetRegressor(n_networks=2, **SETTINGS), ROWS, target, OTHER_ROWS, other),
+        "images": (margin.CNNRegressor(["conv 4 3"], **SETTINGS), IMAGES, target, OTHER_IMAGES, other),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", list(classifiers()))
+def test_the_last_record_tells_the_score_of_own_rows(kind):
+    model, X, other = classifiers()[kind]
+    model.set_params(early_stopping=False)
+    *_, last = model.iterate(X, Y, validation_data=(other, OTHER_Y))
+    proba = model.predict_proba(other)
+    if kind != "tables":  # where every network is judged alone
+        loss = float(np.mean(-np.log(proba[np.arange(len(OTHER_Y)), (OTHER_Y == "b").astype(int)])))
+        assert last["valid_loss"] == pytest.approx(loss, rel=1e-4)
+        assert last["valid_score"] == pytest.approx(model.score(other, OTHER_Y))
+    assert len(model.validation_scores_) == model.n_iter_ == 4
+    plain, *_ = classifiers()[kind]
+    plain.set_params(early_stopping=False).fit(X, Y)
+    assert plain.validation_scores_ is None
+    assert all(np.array_equal(plain.weights_[name], array) for name, array in model.weights_.items())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", list(regressors()))
+def test_own_rows_of_regressors_are_scored_in_their_units(kind):
+    model, X, y, other, other_y = regressors()[kind]
+    *_, last = model.set_params(early_stopping=False).iterate(X, y, validation_data=(other, other_y))
+    assert len(model.validation_scores_) == 4
+    if kind != "tables":
+        assert last["valid_score"] == pytest.approx(model.score(other, other_y), abs=1e-4)
+    with pytest.raises(ValueError, match="validation_data must have 1 targets per row like y; got 2"):
+        model.fit(X, y, validation_data=(other, np.stack([other_y, other_y], axis=1)))
+
+
+def test_own_rows_end_a_training_and_the_best_epoch_is_kept():
+    model = margin.MLPClassifier(hidden_layer_sizes=(8,), early_stopping=True, n_iter_no_change=3, max_iter=200,
+                                 learning_rate_init=0.1, random_state=0)  # fmt: skip
+    wrong = np.where(OTHER_Y == "a", "b", "a")  # the better the rows are learned, the worse it gets
+    model.fit(ROWS, Y, validation_data=(OTHER_ROWS, wrong))
+    assert model.n_iter_ < 100
+    assert model.score(OTHER_ROWS, wrong) == pytest.approx(max(model.validation_scores_))
+
+
+def test_weights_of_own_rows_count_and_wrong_ones_are_refused():
+    model = margin.MLPClassifier(hidden_layer_sizes=(8,), **SETTINGS)
+    weight = np.arange(20.0)
+    *_, last = model.iterate(ROWS, Y, validation_data=(OTHER_ROWS, OTHER_Y, weight))
+    assert last["valid_score"] == pytest.approx(model.score(OTHER_ROWS, OTHER_Y, sample_weight=weight))
+    before = model.predict(OTHER_ROWS).tolist()
+    for data, words in (
+        (OTHER_ROWS, r"validation_data must be \(X, y\) or \(X, y, sample_weight\); got"),
+        ((OTHER_ROWS, None), "validation_data must have a y"),
+        ((OTHER_ROWS, ["c"] * 20), r"validation_data must have classes of y, .*; got .*'c'"),
+        ((OTHER_ROWS[:, :2], OTHER_Y), "X has 2 features"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(ROWS, Y, validation_data=data)
+    assert model.predict(OTHER_ROWS).tolist() == before
+
+
+def test_a_fit_with_own_rows_goes_on_exactly():
+    own = (OTHER_TEXTS, OTHER_Y)
+    whole = margin.TextClassifier(early_stopping=True, **SETTINGS).fit(TEXTS, Y, validation_data=own)
+    first = margin.TextClassifier(early_stopping=True, **SETTINGS)
+    records = first.iterate(TEXTS, Y, validation_data=own)
+    next(records), next(records)
+    state = first.get_state()
+    records.close()
+    second = margin.TextClassifier(early_stopping=True, **SETTINGS)
+    for _ in second.iterate(TEXTS, Y, validation_data=own, state=state):
+        pass
+    assert second.validation_scores_ == whole.validation_scores_
+    assert all(np.array_equal(second.weights_[name], array) for name, array in whole.weights_.items())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", [*classifiers(), "graphs"])
+def test_weights_of_classes_are_weights_of_their_rows(kind):
+    if kind == "graphs":
+        model, X = margin.GraphClassifier(**SETTINGS), [ring(4 + i % 9) if y == "a" else grid(2, 3 + i % 9) for i, y in enumerate(Y)]
+    else:
+        model, X, _ = classifiers()[kind]
+    by_class = model.set_params(class_weight={"b": 3.0}, early_stopping=False).fit(X, Y)
+    weights = {name: array.copy() for name, array in by_class.weights_.items()}
+    by_row = model.set_params(class_weight=None).fit(X, Y, sample_weight=np.where(Y == "b", 3.0, 1.0))
+    assert all(np.array_equal(by_row.weights_[name], array) for name, array in weights.items())
+    unweighted = model.fit(X, Y)
+    assert any(not np.array_equal(unweighted.weights_[name], array) for name, array in weights.items())
+    with pytest.raises(ValueError, match="class_weight names 'z', which is not a class of y"):
+        model.set_params(class_weight={"z": 2.0}).fit(X, Y)
+
+
+def test_a_class_of_weight_two_counts_like_its_nodes_twice():
+    def lonely(rows):
+        return margin.graphs.Graph(edges=np.zeros((2, 0), dtype=np.int64), node_features=rows.astype(np.float32))
+
+    settings = {"early_stopping": False, "max_iter": 5, "alpha": 0.0, "dropout": 0.0, "random_state": 0}
+    b = Y == "b"
+    weighted = margin.NodeClassifier(class_weight={"b": 2.0}, **settings).fit(lonely(ROWS), Y)
+    twice = margin.NodeClassifier(**settings).fit(lonely(np.concatenate([ROWS, ROWS[b]])), np.concatenate([Y, Y[b]]))
+    plain = margin.NodeClassifier(**settings).fit(lonely(ROWS), Y)
+    other = lonely(OTHER_ROWS)
+    np.testing.assert_allclose(weighted.predict_proba(other), twice.predict_proba(other), atol=1e-3)
+    assert np.abs(weighted.predict_proba(other) - plain.predict_proba(other)).max() > 5e-3
