@@ -17,9 +17,10 @@ from margin.data.streams.files import constants_of, format_of
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["BLOCK_ROWS", "RowSource", "dask_sources", "file_sources", "frame_sources"]
+__all__ = ["BLOCK_ROWS", "RowSource", "dask_sources", "file_sources", "frame_sources", "most_rows"]
 
 BLOCK_ROWS = 65_536  # of a block: large enough for products of matrices, small enough for a worker's memory
+BLOCK_VALUES, FEWEST_ROWS = 2**21, 1_024  # a block of a wide table has fewer rows, but never less than so many
 PART_ROWS = 4 * BLOCK_ROWS  # row groups of a Parquet file are joined to parts of about so many rows
 
 
@@ -31,6 +32,15 @@ class RowSource(Protocol):
 
     def tables(self, columns: Sequence[str] | None, types: Mapping[str, Any]) -> Iterator[pyarrow.Table]:
         """Tables of these columns (None: all), in order; text files are read as ``types`` says, else as strings."""
+
+
+def most_rows(n_columns: int) -> int:
+    """Rows of a block by the number of columns.
+
+    >>> most_rows(20), most_rows(200), most_rows(10**6)
+    (65536, 10485, 1024)
+    """
+    return min(BLOCK_ROWS, max(FEWEST_ROWS, BLOCK_VALUES // max(n_columns, 1)))
 
 
 @contextmanager
@@ -65,7 +75,8 @@ class ParquetRows:
 
         inner = None if columns is None else [name for name in columns if name not in self.constants]
         with named_file(self.path, "Parquet"), parquet.ParquetFile(self.path, pre_buffer=False) as file:
-            for batch in file.iter_batches(BLOCK_ROWS, list(self.groups), inner, use_threads=False):
+            rows = most_rows(file.metadata.num_columns if inner is None else len(inner))
+            for batch in file.iter_batches(rows, list(self.groups), inner, use_threads=False):
                 yield with_constants(pa.Table.from_batches([batch]), self.constants)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from margin.core.streaming import InOrder, PartRunner, RowBlock, Stream, StreamPart
 from margin.data.streams.files import file_hash, stream_files
 from margin.data.streams.headers import check_headers, first_rows
-from margin.data.streams.sources import BLOCK_ROWS, RowSource, dask_sources, file_sources, frame_sources
+from margin.data.streams.sources import BLOCK_ROWS, RowSource, dask_sources, file_sources, frame_sources, most_rows
 from margin.data.streams.stream_columns import StreamColumns, judge_stream_columns
 
 __all__ = ["TableStream", "stream"]
@@ -69,7 +69,7 @@ def stream(
 
 @dataclass(frozen=True)
 class TablePart:
-    """Blocks of at most ``BLOCK_ROWS`` rows of one source."""
+    """Blocks of a bounded number of rows of one source."""
 
     source: RowSource
     columns: StreamColumns
@@ -142,14 +142,15 @@ class TableStream(Stream):
 
 
 def fixed_blocks(tables: Iterable[Any]) -> Iterator[Any]:
-    """The rows of Arrow tables in blocks of ``BLOCK_ROWS``, however they came; the last one may be shorter."""
+    """The rows of Arrow tables in blocks of one size, however they came; the last one may be shorter."""
     import pyarrow as pa
 
     waiting: list[Any] = []
     rows = 0
     for table in tables:
-        while rows + table.num_rows >= BLOCK_ROWS:
-            cut = BLOCK_ROWS - rows
+        size = min(BLOCK_ROWS, most_rows(table.num_columns))
+        while rows + table.num_rows >= size:
+            cut = size - rows
             yield pa.concat_tables([*waiting, table.slice(0, cut)])
             table, waiting, rows = table.slice(cut), [], 0
         if table.num_rows:

@@ -144,8 +144,8 @@ class LazyRows(Rows):
     def batch(self, index: Tensor | slice) -> Batch:
         rows = self.matrix[index if isinstance(index, slice) else index.numpy()]
         inputs = self.prepare(rows.toarray() if issparse(rows) else np.asarray(rows))
-        inputs = torch.from_numpy(np.require(inputs, requirements=["C", "W"]))
-        return _batch((inputs, *(tensor[index] for tensor in self.tensors)), self.weight[index], self.equal)
+        first = torch.from_numpy(np.require(inputs, requirements=["C", "W"]))
+        return _batch((first, *(tensor[index] for tensor in self.tensors)), self.weight[index], self.equal)
 
     def take(self, index: Tensor) -> Rows:
         if not issparse(self.matrix):
