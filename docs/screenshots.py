@@ -24,12 +24,12 @@ from margin.lab.serving import _listen
 
 #: Name, address, text that says that the screen is drawn, seconds in which a fit goes on.
 SCREENS = (
-    ("lab", "/play/mlp-classifier?data=spirals", "record", 8),
+    ("lab", "/play/mlp-classifier?data=spirals", "· end", 0),
     ("lab-play", "/play", "k-means, step by step", 0),
     ("lab-notes", "/notes/row/svm-dual", "Seed 0", 1),
     ("lab-compare", "/compare/wine", "logistic-regression", 1),
     ("lab-runs", "/runs/side-by-side?ids=mlp-16,mlp-64,boosting", "setting", 2),
-    ("lab-gallery", "/gallery?area=optimization", "Gallery", 3),
+    ("lab-gallery", "/gallery?area=optimization", "holds", 3),
 )
 SIZE = {"width": 1280, "height": 860}
 PATIENCE = 600.0  # seconds

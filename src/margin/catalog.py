@@ -449,6 +449,7 @@ PARTS: Mapping[str, str] = {
     "margin/elu": "margin.neural.activations.ELU",
     "margin/gelu": "margin.neural.activations.GELU",
     "margin/tanh-gelu": "margin.neural.activations.TanhGELU",
+    "margin/quick-gelu": "margin.neural.activations.QuickGELU",
     "margin/silu": "margin.neural.activations.SiLU",
     "margin/mish": "margin.neural.activations.Mish",
     "margin/softplus": "margin.neural.activations.Softplus",

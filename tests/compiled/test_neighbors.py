@@ -27,10 +27,18 @@ def test_keeping(way, m, n, few):
 
     def run(kernels):
         scores, index = np.full((3, m), np.inf, np.float32), np.zeros((3, m), np.int64)
-        getattr(kernels, way)(products, half, 11, scores, index)
+        flags = np.zeros(64, dtype=np.uint8)
+        getattr(kernels, way)(products, half, 11, scores, index, flags, flags.view(np.int64))
         return scores, index
 
     outcomes(run, scan_kernels)
+    # Of equal scores those of the first points are kept.
+    for row, scores, index in zip(half - products, *run(neighbors), strict=True):
+        order = np.lexsort((index, scores))
+        found = np.argsort(row, kind="stable")[:m]
+        found = found[row[found] < np.inf]
+        np.testing.assert_array_equal(index[order][: len(found)], found + 11)
+        np.testing.assert_array_equal(scores[order][: len(found)], row[found])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -33,7 +33,7 @@ MAY_SEE = {
     ("mixture", "cluster"),  # EM starts from k-means
     ("graphical", "mixture"),  # the states of a chain emit what the components of a mixture do
     ("graphical", "neighbors"),  # a network of states is a density by the columns of a table
-    ("representation", "text"),  # CLIP reads captions by the tokenizer of its folder
+    ("representation", "text"),  # CLIP reads captions by the tokenizer that its folder has
     ("report", "interpretation"),  # a page shows what a model has learned
 }
 HEAVY = {"torch": "neural", "matplotlib": "notes"}  # the lowest package that may import it

@@ -138,12 +138,13 @@ def test_a_page_goes_on_when_the_lab_is_started_again(browser, tmp_path):
         page.goto(entrance)
         go(page, "/play/kmeans?seed=2&at=4")
         wait_for(lambda: position(page) == 4)
-        before = page.locator(".now").inner_text()
+        before, watched = page.locator(".now").inner_text(), page.evaluate(WATCHED)
     page.get_by_text("The lab does not answer").wait_for()
     with running(tmp_path, port) as (_, entrance, _):
         assert str(port) in entrance
         context.new_page().goto(entrance)  # the address that the new lab printed
-        wait_for(lambda: not page.get_by_text("The lab does not answer").count())
+        wait_for(lambda: page.evaluate(WATCHED) != watched)
+        assert not page.get_by_text("The lab does not answer").count()
         page.get_by_role("button", name="Forward one record").click()
         wait_for(lambda: position(page) == 5)
         page.get_by_role("button", name="Back one record").click()

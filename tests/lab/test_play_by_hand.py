@@ -75,8 +75,9 @@ def test_two_columns_of_an_ugly_table_become_points(page, tmp_path):
     assert "<img src=x onerror=alert(1)>" in page.locator(".own select").nth(0).inner_text()
     assert page.locator("main img").count() == 0
     assert page.locator(".problem").count() == 0
-    file.write_text("only,words\na,b\n")
-    page.locator(".own input[type=file]").set_input_files(file)
+    words = tmp_path / "words.csv"
+    words.write_text("only,words\na,b\n")
+    page.locator(".own input[type=file]").set_input_files(words)
     page.get_by_text("fewer than two columns of numbers").wait_for()
 
 

@@ -220,7 +220,7 @@ def views_one_change_at_a_time(seed: int) -> Verdict:
     stream, expected = torch.Generator().manual_seed(seed), []
     for _ in range(2):
         factor = torch.rand(3, 2, 1, 1, generator=stream, dtype=torch.float64)
-        noise = torch.randn(3, 2, 4, 5, generator=stream, dtype=torch.float64)
+        noise = torch.randn(3, 2, 4, 5, generator=stream).double()
         made = np.empty((3, 2, 4, 5))
         for n, c in np.ndindex(3, 2):
             made[n, c] = x[n, c].numpy() * (0.6 + 0.8 * float(factor[n, c])) + 0.2 * noise[n, c].numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import optimize, stats
 from sklearn import naive_bayes
 from sklearn import tree as theirs
 from tests.oracles import oracle
@@ -273,11 +273,24 @@ def rounds_of_boosting(seed: int) -> Verdict:
     written = boosting.gradient_boosting(
         X, y, boosting.SquaredLoss(), theirs.DecisionTreeRegressor(max_depth=2, random_state=0), 4, learning_rate=0.3
     )
+    # Huber's loss: the first tree is for residuals cut at their quantile, and its leaves are moved to fit them.
+    robust = ours.GradientBoostingRegressor(loss="huber", alpha=0.6, n_estimators=1, learning_rate=0.3, max_depth=2,
+                                            random_state=0).fit(X, y)  # fmt: skip
+    residuals = y - np.median(y)
+    delta = np.quantile(np.abs(residuals), 0.6, method="averaged_inverted_cdf")
+    grown = theirs.DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, np.clip(residuals, -delta, delta))
+    leaves, moved = grown.apply(X), np.zeros(120)
+    for leaf in np.unique(leaves):
+        inside = residuals[leaves == leaf]
+        # At the best step the slopes, residuals cut at delta, add up to nothing.
+        slope = lambda c, r=inside: np.clip(r - c, -delta, delta).sum()  # noqa: E731
+        moved[leaves == leaf] = optimize.brentq(slope, inside.min(), inside.max(), xtol=1e-13)
     loss, at, h = boosting.AbsoluteLoss(), F + 0.05, 1e-6
     slopes = -(loss.evaluate(y, at + h)[0] - loss.evaluate(y, at - h)[0]) / (2 * h)
     return every(
         stages=near(np.array(list(model.staged_predict(X))), np.array(stages), tolerance=1e-8),
         last=near(model.predict(X), stages[-1], tolerance=1e-8),
+        huber=near(robust.predict(X), np.median(y) + 0.3 * moved, tolerance=1e-8),
         written=near(written.predict(X), stages[-1], tolerance=1e-6),
         slopes=near(boosting.pseudo_residuals(loss, y, at), slopes, tolerance=1e-5),
     )

@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 import margin
 from margin.metrics import metrics_of
 from margin.selection import Candidate, Task, TrialData, board, plan_folds, run_folds
+from margin.selection.dask_cluster import cluster_client
 from margin.selection.dask_pool import MOST_LOSSES, DaskPool
 from margin.selection.workers import InProcess
 
@@ -152,3 +153,14 @@ def test_a_comparison_on_a_local_cluster_is_that_of_one_process(tmp_path):
         )
         boards.append([(standing.model, standing.scores) for standing in found.standings])
     assert boards[0] == boards[1]
+
+
+def winner_there(folder):
+    """A comparison inside a worker, which is a daemon and may start no children of its own kind."""
+    return margin.compare("iris", models=["gaussian-nb"], n_jobs=2, ensembles=False, out=folder).winner
+
+
+@long
+def test_a_comparison_runs_on_a_worker(tmp_path):
+    with cluster_client("local:1") as client:
+        assert client.submit(winner_there, tmp_path / "run").result(timeout=600) == "gaussian-nb"

@@ -225,8 +225,8 @@ def test_a_few_copies_are_only_spoken_of_and_a_group_decides_itself():
 
 def test_rows_that_seem_to_belong_together_are_spoken_of():
     found = compare(patients(), target="ill", models=["gaussian-nb"], ensembles=False, **FAST)
-    assert any("'patient' ties rows together" in remark for remark in found.remarks)
-    assert any("--ignore patient divides rows" in remark for remark in found.remarks)
+    assert any("'patient' names who rows belong to" in remark for remark in found.remarks)
+    assert any("--ignore patient divides them" in remark for remark in found.remarks)
     assert "whole groups of patient" in found.plan.sentence
     assert found.run.manifest["identity"]["group"] == "patient"
     rates = [found.y[test].mean() for _, test in found.plan.folds]

@@ -1,8 +1,9 @@
 """Processes for sessions, forked from one that has imported everything.
 
 The imports of a fit take seconds of a processor (PyTorch, scikit-learn, what an optimizer brings), which a person
-would see at every stage. So one process imports and computes nothing, hence has no threads of its own that a fork
-would break, and every session is a copy of it. Where there is no fork, each process imports for itself.
+would see at every stage. So one process imports, and every session is a copy of it. It computes nothing: a fork would
+break the threads that computing starts (those of allocators know forks). Where there is no fork, each process imports
+for itself.
 """
 
 from __future__ import annotations

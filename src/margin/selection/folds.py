@@ -7,6 +7,7 @@ set aside before anything is fitted; it judges the winner once.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class FoldPlan:
     def times(self) -> np.ndarray | None:
         return self.labels if self.kind == "time" else None
 
-    @property
+    @cached_property
     def lacks_a_class(self) -> bool:
         """Whether some fold has no row of some class to be tested on."""
         if self.kind != "stratified" or self.labels is None:

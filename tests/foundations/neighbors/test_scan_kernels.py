@@ -53,8 +53,9 @@ def test_keeping_the_smallest(n, m, way, kind):
     elif kind == "with infinities":
         half[rng.random(n) < 0.9] = np.inf
     scores, index = np.full((9, m), np.inf, np.float32), np.zeros((9, m), np.int64)
+    flags = np.zeros(64, dtype=np.uint8)
     for part in (slice(0, n // 3 // 64 * 64), slice(n // 3 // 64 * 64, n)):
-        given = products[:, part].copy(), half[part], part.start, scores, index
+        given = products[:, part].copy(), half[part], part.start, scores, index, flags, flags.view(np.int64)
         (kernels.keep_in_list if way == "list" else kernels.keep_in_heap)(*given)
     np.testing.assert_array_equal(np.sort(scores, axis=1), np.sort(half - products, axis=1)[:, :m])
     assert way == "heap" or (np.sort(scores, axis=1) == scores).all()

@@ -153,6 +153,11 @@ def series(seed: int) -> Verdict:
     exp, log = ours.exp_series(a, 4), ours.log_series(a, 5)
     return every(
         exp=near(exp.sums, np.cumsum(powers), tolerance=1e-12),
+        below_zero=near(
+            ours.exp_series(-a, 3).errors,
+            np.abs([1 - np.exp(-a), 1 - a - np.exp(-a), 1 - a + a**2 / 2 - np.exp(-a)]),
+            tolerance=1e-12,
+        ),
         exp_error=near(exp.errors, np.abs(np.cumsum(powers) - np.exp(a)), tolerance=1e-12),
         log=near(log.sums, np.cumsum(logs), tolerance=1e-12),
         log_error=near(log.errors, np.abs(np.cumsum(logs) - np.log(a)), tolerance=1e-12),

@@ -41,6 +41,12 @@ def bumps_by_scikit_learn(seed: int) -> Verdict:
         parts[rule] = near(models[0].bandwidth_, models[1].bandwidth_, tolerance=1e-12)
         parts[f"{rule}_score"] = near(models[0].score(fresh), models[1].score(fresh), tolerance=1e-8)
     parts |= _allowed_errors(X, weights, fresh)
+    # A light row, and a heavy one so far away that it gives ten times as much.
+    uneven = np.array([1e-30, 1.0, 1e-30, 1e-30])
+    at = np.array([[0.0], [np.sqrt(2 * np.log(1e29))], [90.0], [-90.0]])
+    model = KernelDensity(bandwidth=1.0, rtol=1e-3, atol=0.0, algorithm="kd_tree").fit(at, sample_weight=uneven)
+    both = np.log((1e-30 + 1e-29) / uneven.sum()) - 0.5 * np.log(2 * np.pi)
+    parts["uneven_weights"] = near(model.score_samples([[0.0]]), [both], tolerance=2e-3)
     lonely = KernelDensity(bandwidth=0.1).fit([[0.0], [50.0]], sample_weight=[1.0, 3.0])
     drawn = lonely.sample(2000, random_state=seed)[:, 0]
     return every(

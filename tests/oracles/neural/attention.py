@@ -154,6 +154,11 @@ def maps_of_a_stack(seed: int) -> Verdict:
         stack = spread(lambda c=config: TransformerStack(c, causal=True), seed)
         expected = [torch.stack(maps) for maps in zip(*(maps_by_hand(stack, x) for x in batch))]
         parts[name] = same(torch.stack(stack.attention_maps(batch)), torch.stack(expected))
+    both_ways = spread(lambda: TransformerStack(TransformerConfig(8, 2, n_blocks=2, d_ff=11, position="none")), seed)
+    mask = torch.ones(2, 5, 5, dtype=torch.bool)
+    mask[1, :, 3:] = False  # the second sequence has three tokens and two of padding
+    hidden, short = both_ways.attention_maps(batch, mask=mask[:, None]), both_ways.attention_maps(batch[1:, :3])
+    parts["padded"] = same(torch.stack([h[1, :, :3, :3] for h in hidden]), torch.stack([s[0] for s in short]))
     return every(**parts)
 
 

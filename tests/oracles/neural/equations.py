@@ -62,12 +62,18 @@ def perceptron(seed: int) -> Verdict:
     wide = build(lambda: MLP([100, 300, 40, 200], "relu"), seed, torch.float64)
     spreads = [float(linear.weight.detach().std()) for linear in wide.linears]
     leaky = build(lambda: MLP([3, 5, 2], "leaky_relu", negative_slope=0.3), seed, torch.float64)
+    normed: Any = build(lambda: MLP([3, 5, 4, 2], "tanh", norm="layer"), seed, torch.float64)
+    seen = normed.trace(x)
+    z = normed.linears[0](x)
+    z = (z - z.mean(dim=1, keepdim=True)) / (z.var(dim=1, keepdim=True, correction=0) + 1e-5).sqrt()
     lifted = functional.leaky_relu(leaky.linears[0](x), 0.3)
     return every(
         output=same(net(x), out),
         activations=same(torch.cat(trace.activations, dim=1), torch.cat([x, h1, h2], dim=1)),
         before=same(torch.tanh(trace.pre_activations[1]), h2),
         last=same(trace.pre_activations[-1], out),
+        normalized=same(seen.pre_activations[0], z),
+        normalized_last=same(seen.pre_activations[-1], normed(x)),
         sizes=equal((net.widths, net.depth, net.capacity), ([5, 4], 2, 9)),
         starts=near(spreads, [(2 / 100) ** 0.5, (2 / 300) ** 0.5, (2 / 240) ** 0.5], tolerance=0.005),
         leaky=same(leaky(x), leaky.linears[1](lifted)),

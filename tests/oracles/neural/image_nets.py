@@ -182,7 +182,16 @@ def smaller_and_larger(seed: int) -> Verdict:
     blocks = x.numpy().reshape(2, 3, 3, 2, 2, 2)
     repeated = x.numpy().repeat(2, axis=2).repeat(2, axis=3)
     expected = convolved(layer.convolution, torch.from_numpy(repeated), 1, 1)
+    between = build(lambda: ResizeConv2d(3, 2, 3, scale=2, mode="bilinear"), seed, torch.float64)
+    weights = [np.zeros((2 * n, n)) for n in (6, 4)]  # the middles of new pixels lie a quarter from those of old ones
+    for rows in weights:
+        for i, row in enumerate(rows):
+            place = np.clip((i + 0.5) / 2 - 0.5, 0, rows.shape[1] - 1)
+            low = min(int(place), rows.shape[1] - 2)
+            row[low : low + 2] = [1 - (place - low), place - low]
+    smooth = np.einsum("ai,bj,ncij->ncab", *weights, x.numpy())
     return every(
+        between=same(between(x), convolved(between.convolution, torch.from_numpy(smooth), 1, 1)),
         maxima=near(downsample(x.numpy(), "max", 2), blocks.max(axis=(3, 5)), tolerance=0.0),
         means=near(downsample(x.numpy(), "mean", 2), blocks.mean(axis=(3, 5)), tolerance=1e-12),
         every_second=near(downsample(x.numpy(), "stride", 2), blocks[:, :, :, 0, :, 0], tolerance=0.0),

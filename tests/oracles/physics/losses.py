@@ -7,6 +7,7 @@ import torch
 from tests.oracles import oracle
 
 from margin.core.verdict import Verdict, equal, every, near
+from margin.notes.claims.chance import ERRORS
 from margin.physics.coordinates import CoordinateNetwork, psnr, recover_from_laplacian
 from margin.physics.derivatives import derivative
 from margin.physics.pde import DifferentialEquation, kind_of
@@ -64,7 +65,10 @@ def pictures_of_coordinates(seed: int) -> Verdict:
         [image[i - 1, j] + image[i + 1, j] + image[i, j - 1] + image[i, j + 1] - 4 * image[i, j] for j in range(1, 4)]
         for i in range(1, 6)
     ]
+    waves = CoordinateNetwork((2,), n_waves=4000, frequency=2.5, max_iter=1, random_state=seed).fit(image)
+    directions = next(array for name, array in waves.weights_.items() if name.endswith("directions"))
     return every(
+        frequencies=near(directions.std(), 2.5, tolerance=ERRORS * 2.5 / np.sqrt(2 * directions.size)),
         decibels=near(
             psnr(image, noisy), 20 * np.log10(image.max() - image.min()) - 10 * np.log10(worst), tolerance=1e-9
         ),

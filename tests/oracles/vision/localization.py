@@ -11,7 +11,7 @@ from margin.core.verdict import Verdict, equal, every, near
 from margin.data.boxes import Boxes
 from margin.data.scenes import shape_scenes
 from margin.vision.detection.localization import fit_localizer, localize
-from margin.vision.detection.selective_search import selective_search_hierarchy
+from margin.vision.detection.selective_search import _histograms, selective_search_hierarchy
 
 PATH = "margin.vision.detection"
 
@@ -47,7 +47,7 @@ def boxes_from_middles(seed: int) -> Verdict:
 def regions_and_their_boxes(seed: int) -> Verdict:
     """Boxes of all regions by the pixels of the segments in them; only neighbors are joined, each region once."""
     image = shape_scenes(np.random.default_rng(seed), n_samples=1, side=24).images[0][:, :19]
-    found = selective_search_hierarchy(image, k=0.1, min_size=3)
+    found = selective_search_hierarchy(image, k=0.3, min_size=4)
     n = int(found.segments.max()) + 1
     pixels = [set(zip(*np.nonzero(found.segments == k))) for k in range(n)]
     touching = []
@@ -63,4 +63,45 @@ def regions_and_their_boxes(seed: int) -> Verdict:
         neighbors=equal(all(touching), True),
         once=equal(sorted(found.merges.ravel().tolist()), list(range(2 * n - 2))),
         whole=equal(len(pixels[-1]), 24 * 19),
+        the_most_alike_first=near(*likeness_of_merges(image, found, pixels), tolerance=1e-9),
     )
+
+
+def likeness_of_merges(image: np.ndarray, found: Any, pixels: list[set[tuple[int, int]]]) -> tuple[Any, Any]:
+    """How alike the regions of each merge are, and the most alike neighbors then.
+
+    A region's histogram is the mean over its pixels of those of the first segments.
+    """
+    n, joined, best = int(found.segments.max()) + 1, [], []
+    alive, first_ones = set(range(n)), _histograms(image[..., None], found.segments)
+
+    def of_pixels(region: set[tuple[int, int]]) -> np.ndarray:
+        return np.mean([first_ones[found.segments[pixel]] for pixel in region], axis=0)
+
+    for step, pair in enumerate(found.merges.tolist()):
+        order = sorted(alive)
+        labels = np.empty(found.segments.shape, dtype=np.int64)
+        for number, region in enumerate(order):
+            rows, columns = zip(*pixels[region])
+            labels[rows, columns] = number
+        touching = {
+            (order[a], order[b])
+            for first, second in (
+                (labels[1:], labels[:-1]),
+                (labels[:, 1:], labels[:, :-1]),
+                (labels[1:, 1:], labels[:-1, :-1]),
+                (labels[1:, :-1], labels[:-1, 1:]),
+            )
+            for a, b in {*zip(first.ravel(), second.ravel()), *zip(second.ravel(), first.ravel())}
+            if a < b
+        }
+        likeness = {}
+        for a, b in touching:
+            both = pixels[a] | pixels[b]
+            height, width = (max(p[k] for p in both) - min(p[k] for p in both) + 1 for k in (0, 1))
+            shared = np.minimum(*(of_pixels(region) for region in (pixels[a], pixels[b]))).sum()
+            likeness[a, b] = shared + 2 - (len(both) + height * width - len(both)) / labels.size
+        joined.append(likeness[min(pair), max(pair)])
+        best.append(max(likeness.values()))
+        alive = (alive - set(pair)) | {n + step}
+    return np.array(joined), np.array(best)

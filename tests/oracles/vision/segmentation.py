@@ -42,7 +42,12 @@ def pixels_of_a_segmenter(seed: int) -> Verdict:
         scaled = torch.from_numpy((images - images.mean()) / images.std())[:, None].float()
         scores = module.body.eval()(scaled).double().numpy()
     odds = special.softmax(scores, axis=1)
+    rare = rng.choice(3, size=(6, 8, 8), p=[0.9, 0.09, 0.01])
+    begun = Segmenter("unet", base_channels=2, depth=1, max_iter=1, learning_rate_init=1e-12, random_state=seed)
+    bias = next(array for name, array in begun.fit(images, rare).weights_.items() if name.endswith("head.bias"))
+    counts = np.array([np.sum(rare == k) for k in range(3)]) + 1.0  # one more, for classes of held-out images only
     return every(
+        begins_with_frequencies=near(special.softmax(bias.astype(float)), counts / counts.sum(), tolerance=1e-5),
         probabilities=near(model.predict_proba(images), odds, tolerance=1e-4),
         labels=equal(float(np.mean(model.predict(images) == scores.argmax(axis=1))) > 0.99, True),
     )

@@ -38,14 +38,14 @@ def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndar
     frame = _frame(points, queries)
     scores = np.full((len(queries), m), np.inf, dtype=np.float32)
     index = np.zeros((len(queries), m), dtype=np.int64)
-    radius = 0.0
+    flags, radius = np.zeros(TOGETHER, dtype=np.uint8), 0.0
     for block in _blocks(points, frame):
         radius = max(radius, block.radius)
         for part, products in _products(block, frame):
             products, half_squares = _padded(products, block.half_squares)
             if block.first == 0 and m <= SHORT:
                 scores[part] = _start(products, half_squares, m)
-            keep(products, half_squares, block.first, scores[part], index[part])
+            keep(products, half_squares, block.first, scores[part], index[part], flags, flags.view(np.int64))
     if m == len(points):
         return index, np.full(len(queries), np.inf)
     with np.errstate(invalid="ignore", over="ignore"):

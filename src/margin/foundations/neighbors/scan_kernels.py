@@ -11,6 +11,7 @@ from math import pow
 import cython
 
 from margin.core.kernel_source import (
+    Bytes,
     ConstIntegers,
     ConstMatrix,
     ConstMatrix32,
@@ -27,6 +28,11 @@ from margin.core.kernel_source import (
 __all__ = ["insert", "keep_in_heap", "keep_in_list", "pair_powers", "scan"]
 
 LANES = 64
+BESIDE = 0x0102040810204080
+PAIRS = 0x5555555555555555
+FOURS = 0x3333333333333333
+EIGHTS = 0x0F0F0F0F0F0F0F0F
+BYTES = 0x0101010101010101
 CHECK_EVERY = 32  # columns after which a group whose every power exceeds the bound is given up
 INFINITE = float("inf")
 
@@ -38,21 +44,29 @@ def keep_in_list(
     first: cython.longlong,
     scores: Matrix32,
     index: IntegerMatrix,
+    flags: Bytes,
+    eights: ConstIntegers,
 ) -> cython.void:
     """Scores ``half_squares[j] - products[q, j]`` enter row q of ``scores``, a list in ascending order, where they are
-    smaller than its last. Their number is a multiple of LANES."""
+    smaller than its last. Their number is a multiple of LANES.
+
+    ``flags`` (LANES,) is memory to work in, and ``eights`` the same memory as integers of eight bytes.
+    """
     last = scores.shape[1] - 1
     start: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    hits: cython.ulonglong
     for q in range(products.shape[0]):
         start = 0
         while start < products.shape[1]:
-            if _has_hit(products, half_squares, q, start, LANES, scores[q, last]):
-                for part in range(start, start + LANES, 8):
-                    if _has_hit(products, half_squares, q, part, 8, scores[q, last]):
-                        for j in range(part, part + 8):
-                            score = half_squares[j] - products[q, j]
-                            if score < scores[q, last]:
-                                _insert32(scores, index, q, score, first + j)
+            if _has_hit(products, half_squares, q, start, scores[q, last]):
+                hits = _hits(products, half_squares, q, start, scores[q, last], flags, eights)
+                while hits != 0:
+                    j = start + _lowest_bit(hits)
+                    hits &= hits - 1
+                    score = half_squares[j] - products[q, j]
+                    if score < scores[q, last]:
+                        _insert32(scores, index, q, score, first + j)
             start += LANES
 
 
@@ -63,19 +77,24 @@ def keep_in_heap(
     first: cython.longlong,
     scores: Matrix32,
     index: IntegerMatrix,
+    flags: Bytes,
+    eights: ConstIntegers,
 ) -> cython.void:
     """The same where row q of ``scores`` is a heap whose first is the largest."""
     start: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    hits: cython.ulonglong
     for q in range(products.shape[0]):
         start = 0
         while start < products.shape[1]:
-            if _has_hit(products, half_squares, q, start, LANES, scores[q, 0]):
-                for part in range(start, start + LANES, 8):
-                    if _has_hit(products, half_squares, q, part, 8, scores[q, 0]):
-                        for j in range(part, part + 8):
-                            score = half_squares[j] - products[q, j]
-                            if score < scores[q, 0]:
-                                _replace_largest32(scores, index, q, score, first + j)
+            if _has_hit(products, half_squares, q, start, scores[q, 0]):
+                hits = _hits(products, half_squares, q, start, scores[q, 0], flags, eights)
+                while hits != 0:
+                    j = start + _lowest_bit(hits)
+                    hits &= hits - 1
+                    score = half_squares[j] - products[q, j]
+                    if score < scores[q, 0]:
+                        _replace_largest32(scores, index, q, score, first + j)
             start += LANES
 
 
@@ -85,14 +104,47 @@ def _has_hit(
     half_squares: ConstVector32,
     q: cython.Py_ssize_t,
     start: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
     bound: cython.float,
 ) -> cython.bint:
     """Whether a score of a group is below ``bound``."""
     hits: cython.int = 0
-    for j in range(start, start + count):
+    for j in range(start, start + LANES):
         hits += 1 if half_squares[j] - products[q, j] < bound else 0
     return hits > 0
+
+
+@inner
+def _hits(
+    products: ConstMatrix32,
+    half_squares: ConstVector32,
+    q: cython.Py_ssize_t,
+    start: cython.Py_ssize_t,
+    bound: cython.float,
+    flags: Bytes,
+    eights: ConstIntegers,
+) -> cython.ulonglong:
+    """A bit for every score of a group that is below ``bound``, so that no branch asks one after the other.
+
+    Vectors write a byte for each; a product moves the lowest bits of eight bytes beside each other.
+    """
+    word: cython.ulonglong
+    hits: cython.ulonglong = 0
+    for j in range(LANES):
+        flags[j] = 1 if half_squares[start + j] - products[q, start + j] < bound else 0
+    for part in range(LANES // 8):
+        word = cython.cast(cython.ulonglong, eights[part])
+        hits |= (((word * BESIDE) >> 56) & 255) << (8 * part)
+    return hits
+
+
+@inner
+def _lowest_bit(bits: cython.ulonglong) -> cython.Py_ssize_t:
+    """The number of the lowest bit that is set: how many lie below it, counted in pairs, fours and bytes."""
+    x: cython.ulonglong = (bits & (0 - bits)) - 1
+    x = x - ((x >> 1) & PAIRS)
+    x = (x & FOURS) + ((x >> 2) & FOURS)
+    x = (x + (x >> 4)) & EIGHTS
+    return cython.cast(cython.Py_ssize_t, ((x * BYTES) >> 56) & 255)
 
 
 @inner

@@ -64,6 +64,15 @@ def natural_parameter_mean(score: ArrayLike, base_score: ArrayLike) -> Array:
     A normal value of known variance has :math:`\eta = \mu/\sigma^2` and :math:`\frac{d}{dz}\log h = -z/\sigma^2`: this
     is then :func:`tweedie`.
 
+    Parameters
+    ----------
+    score : array-like
+        Slope of the logarithm of the marginal density at the values seen.
+    base_score : array-like
+        Slope of log h there.
+
+    Examples
+    --------
     >>> float(natural_parameter_mean(-2.0 / 2, -2.0))  # mu ~ N(0, 1), noise 1, z = 2
     1.0
     """
@@ -86,6 +95,13 @@ def poisson_rate_mean(pmf: ArrayLike) -> Array:
     count has no successor, so there is one number less than there are probabilities; a count that never occurs has no
     posterior and gives NaN.
 
+    Parameters
+    ----------
+    pmf : array-like
+        The marginal probabilities of 0, 1, 2, ...
+
+    Examples
+    --------
     >>> poisson_rate_mean([0.5, 0.25, 0.125]).tolist()  # lambda ~ Exponential(1): the posterior mean is (z + 1) / 2
     [0.5, 1.0]
     """

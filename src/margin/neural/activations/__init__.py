@@ -20,7 +20,7 @@ from margin.neural.activations.functions import (
     tanh,
 )
 from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp, fused_softmax, fused_softplus
-from margin.neural.activations.gated import GELU, Mish, SiLU, TanhGELU
+from margin.neural.activations.gated import GELU, Mish, QuickGELU, SiLU, TanhGELU
 from margin.neural.activations.layers import BinaryStep, Maxout, Sine, SquaredReLU
 from margin.neural.activations.measure import derivative_gap, measured_range, smoothness
 from margin.neural.activations.rectified import ELU, LeakyReLU, ReLU, Softplus, SquaredRectifier
@@ -42,6 +42,7 @@ __all__ = [
     "Maxout",
     "MaxoutUnits",
     "Mish",
+    "QuickGELU",
     "ReLU",
     "SiLU",
     "Sigmoid",

@@ -68,7 +68,7 @@ class QuickGELU(_Gated):
         return slopes.quick_gelu_slope(x)
 
     def layer(self) -> nn.Module:
-        return layers.QuickGELU()
+        return layers.QuickGELULayer()
 
 
 class SiLU(_Gated):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from margin.neural.activations.functions import QUICK_GELU_RATE, binary_step, gaussian
 from margin.neural.written_gradients import squared_rectifier
 
-__all__ = ["BinaryStep", "Gaussian", "LargestOfGroup", "Maxout", "QuickGELU", "Sine", "SquaredReLU", "maxout"]
+__all__ = ["BinaryStep", "Gaussian", "LargestOfGroup", "Maxout", "QuickGELULayer", "Sine", "SquaredReLU", "maxout"]
 
 
 class BinaryStep(nn.Module):
@@ -32,7 +32,7 @@ class Gaussian(nn.Module):
         return gaussian(x)
 
 
-class QuickGELU(nn.Module):
+class QuickGELULayer(nn.Module):
     r""":math:`x\,\sigma(1.702x)`, as CLIP has it."""
 
     def forward(self, x: Tensor) -> Tensor:

@@ -57,20 +57,18 @@ export function useSession(wish, { slot, play, position, speed }) {
     h.opening = false;
   };
   const tell = (action, value) => h.id && post(`/sessions/${h.id}/control`, { action, value }).catch((refusal) => {
-    const gone = refusal.status === 404; // nobody watched it for a while
-    if (gone) lose();
-    hear({ type: "problem", error: refusal.message, ended: gone || state.ended });
+    if (refusal.status === 404) revive(); // nobody watched it for a while
+    else hear({ type: "problem", error: refusal.message, ended: state.ended });
   });
   const lose = () => { h.stop?.(); h.id = null; };
-  // The lab was started again: the fit begins anew, and goes to where it was, with the same bits.
-  const back = (event) => {
-    if (event.detail.lost || !h.id) return;
-    get(`/sessions/${h.id}`).catch((refusal) => {
-      if (refusal.status !== 404) return;
-      h.from = { play: h.frame?.playing ?? play, position: h.frame?.position ?? position };
-      lose();
-      again();
-    });
+  // A fit that is gone begins anew, and goes to where it was, with the same bits.
+  const revive = () => {
+    h.from = { play: h.frame?.playing ?? play, position: h.frame?.position ?? position };
+    lose();
+    again();
+  };
+  const back = (event) => { // perhaps the lab was started again
+    if (!event.detail.lost && h.id) get(`/sessions/${h.id}`).catch((refusal) => refusal.status === 404 && revive());
   };
   const again = () => { h.opened = null; open(); };
 

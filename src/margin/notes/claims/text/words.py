@@ -64,6 +64,12 @@ def neighbors_are_right(model: Word2Vec | GloVe) -> float:
     return float(np.mean([other.startswith("sea") for other in neighbors]))
 
 
+def _gap_of_tables(model: Word2Vec) -> float:
+    """How far the vectors of words as neighbors, or of the nodes of the tree, are from those of words."""
+    n = min(len(model.outputs_), len(model.vectors_))
+    return float(np.abs(model.outputs_[:n] - model.vectors_[:n]).max())
+
+
 @claim("word2vec")
 def words_with_the_same_neighbors_become_neighbors(seed: int) -> Verdict:
     texts = subjects(seed)
@@ -90,7 +96,9 @@ def words_with_the_same_neighbors_become_neighbors(seed: int) -> Verdict:
         )
         losses = [record["loss"] for record in model.iterate(texts)]
         parts[f"{mode}_{objective}"] = every(
-            falls=below(losses[-1], losses[0]), related=above(neighbors_are_right(model), 0.9)
+            falls=below(losses[-1], losses[0]),
+            related=above(neighbors_are_right(model), 0.9),
+            two_tables=above(_gap_of_tables(model), 0.1),
         )
     truth = every(
         formula=near(loss, written, tolerance=1e-12),
