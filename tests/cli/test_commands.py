@@ -64,6 +64,7 @@ def test_show_a_model_a_row_and_a_term(run):
     assert {"equations", "parameters", "source", "rows"} <= set(facts)
     assert all(row["verdict"] in ("holds", "corrected") for row in facts["rows"])
     assert "statement" in run("show", "k-means").stdout
+    assert "latent-diffusion" in run("show", "latent", "diffusion").stdout
     row = run("show", "cholesky-solve").stdout
     assert "as written: margin.foundations.linalg.cholesky_solve" in row
     assert "as run: margin.kernels.gaussian_process.triangular.solve_factored" in row

@@ -110,15 +110,9 @@ def test_a_fit_with_own_rows_goes_on_exactly():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("kind", [*classifiers(), "graphs"])
+@pytest.mark.parametrize("kind", list(classifiers()))
 def test_weights_of_classes_are_weights_of_their_rows(kind):
-    if kind == "graphs":
-        model, X = (
-            margin.GraphClassifier(**SETTINGS),
-            [ring(4 + i % 9) if y == "a" else grid(2, 3 + i % 9) for i, y in enumerate(Y)],
-        )
-    else:
-        model, X, _ = classifiers()[kind]
+    model, X, _ = classifiers()[kind]
     by_class = model.set_params(class_weight={"b": 3.0}, early_stopping=False).fit(X, Y)
     weights = {name: array.copy() for name, array in by_class.weights_.items()}
     by_row = model.set_params(class_weight=None).fit(X, Y, sample_weight=np.where(Y == "b", 3.0, 1.0))
@@ -127,6 +121,13 @@ def test_weights_of_classes_are_weights_of_their_rows(kind):
     assert any(not np.array_equal(unweighted.weights_[name], array) for name, array in weights.items())
     with pytest.raises(ValueError, match="class_weight names 'z', which is not a class of y"):
         model.set_params(class_weight={"z": 2.0}).fit(X, Y)
+
+
+def test_a_class_of_graphs_without_weight_is_not_learned():
+    graphs = [ring(4 + i % 9) if y == "a" else grid(2, 3 + i % 9) for i, y in enumerate(Y)]
+    model = margin.GraphClassifier(class_weight={"b": 0.0}, max_iter=20, random_state=0).fit(graphs, Y)
+    assert set(model.predict(graphs)) == {"a"}
+    assert set(model.set_params(class_weight="balanced").fit(graphs, Y).predict(graphs)) == {"a", "b"}
 
 
 def test_a_class_of_weight_two_counts_like_its_nodes_twice():

@@ -35,10 +35,11 @@ def list_models(
 
 
 def show(
-    name: Annotated[
-        str,
+    words: Annotated[
+        list[str],
         typer.Argument(
-            help="A model, a row of the notes, an experiment, a run folder, a model file, or a term.",
+            metavar="NAME",
+            help="A model, a row of the notes, an experiment, a run folder, a model file, or a term of any words.",
             autocompletion=shown_names,
         ),
     ],
@@ -51,6 +52,7 @@ def show(
 
     A misspelled name, or one from another library, shows the nearest method.
     """
+    name = " ".join(words)
     with reported():
         facts = models.describe(name)
         if "asked" in facts:

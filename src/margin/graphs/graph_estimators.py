@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,6 @@ from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
 from margin.graphs.stored import GRAPH_NETWORK
-from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
@@ -100,13 +99,7 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
 
     classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from graphs ``X`` and classes ``y``; a graph of weight w counts like w graphs."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
-
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         graphs = self._graphs(X, reset=True)
@@ -117,8 +110,8 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
         self._describe(len(classes), graphs, **self._reading())
         self.classes_ = classes
         seed = self._seed(state)
-        numbers, codes, weight = weighted_rows(self, np.arange(len(graphs)), codes, sample_weight)
-        numbers, codes, weight = self._class_weighted(numbers, codes, classes, weight)
+        every = np.arange(len(graphs)), codes
+        numbers, codes, weight = self._class_weighted(*every, classes, np.ones(len(graphs)))
         train, valid = self._split(len(numbers), seed, codes)
         empty = precision(X, graphs, len(graphs))[numbers]
         rows = TensorRows.of(empty, numbers, codes.astype(np.int64), weight=weight)

@@ -24,7 +24,6 @@ from margin.graphs.base import GraphEstimator, precision
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
 from margin.graphs.stored import NODE_NETWORK
-from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.training import TensorRows
 
@@ -77,8 +76,7 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         empty = precision(X, [graph], len(graph))
         tensors = self._tensors([graph], self._like_weights(torch.from_numpy(empty).dtype))
         seed = self._seed(state)
-        nodes, codes, weight = weighted_rows(self, nodes, codes, None)
-        nodes, codes, weight = self._class_weighted(nodes, codes, classes, weight)
+        nodes, codes, weight = self._class_weighted(nodes, codes, classes, np.ones(len(nodes)))
         train, valid = self._split(len(nodes), seed, codes)
 
         loss = self._class_loss()
