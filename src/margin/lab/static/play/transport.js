@@ -2,7 +2,7 @@
 import { html, useEffect, useRef } from "/static/vendor/preact-htm.js";
 import { Typed } from "/static/play/typed.js";
 
-const SPEEDS = [[0, "full speed"], [1, "1 / s"], [2, "2 / s"], [4, "4 / s"], [8, "8 / s"], [30, "30 / s"]];
+const SPEEDS = [[0, "fastest"], [1, "1 / s"], [2, "2 / s"], [4, "4 / s"], [8, "8 / s"], [30, "30 / s"]];
 const ICONS = {
   play: "M6 4v16l14-8z", pause: "M6 4h4v16H6zM14 4h4v16h-4z", step: "M5 4v16l10-8zM17 4h3v16h-3z", back: "M19 4v16L9 12zM4 4h3v16H4z", first: "M20 4v16l-8-8zM12 4v16l-8-8z",
 };
