@@ -45,6 +45,7 @@ def differences_of_vectors_carry_relations(seed: int) -> Verdict:
     cardiff, rome, mussolini, hitler = wales + capital, italy + capital, italy + leader, germany + leader
     truth = every(
         capitals_are_recovered=above(float(np.mean(recovered)), 0.7),
+        words_and_neighbors_have_tables_of_their_own=above(_gap_of_tables(model), 0.1),
         rome=near(cosine(cardiff - wales + italy, rome), 1.0, tolerance=1e-12),
         hitler=near(cosine(mussolini - italy + germany, hitler), 1.0, tolerance=1e-12),
     )
