@@ -9,7 +9,7 @@ import torch
 from sklearn.base import clone
 
 from margin.neural.weights import copy_weights
-from margin.text.continuing import Drawing, NextToken, continued, penalized, until
+from margin.text.continuing import Drawing, NextToken, continue_text, penalize, until
 from margin.text.language_model import LanguageModel
 from margin.text.scoring import token_log_probabilities, window_start
 from margin.text.token_codes import TextCodes
@@ -113,7 +113,7 @@ def test_stop_strings_end_the_text_before_them_however_they_are_cut():
 
 
 def test_a_repetition_penalty_pushes_repetitions_down(model):
-    np.testing.assert_array_equal(penalized(np.array([1.0, -1.0]), [0, 1], 1.5), [1 / 1.5, -1.5])
+    np.testing.assert_array_equal(penalize(np.array([1.0, -1.0]), [0, 1], 1.5), [1 / 1.5, -1.5])
     long = {"max_tokens": 40, "temperature": 0}
     variety = [len(set(model.generate("t", repetition_penalty=p, **long))) for p in (1.0, 3.0)]
     assert variety[1] > variety[0]
@@ -123,7 +123,7 @@ def test_draws_follow_the_probabilities(model):
     module, ids = model._ready_module(), model._codes().joined(["the "], "")[:-1].tolist()
     logits = NextToken(module, 16).after(ids)
     p = np.exp(logits - np.logaddexp.reduce(logits))
-    draws = [next(continued(NextToken(module, 16), ids, 1, Drawing(), s), 0) for s in range(400)]
+    draws = [next(continue_text(NextToken(module, 16), ids, 1, Drawing(), s), 0) for s in range(400)]
     best = int(p.argmax())
     assert abs(np.mean(np.array(draws) == best) - p[best]) < 5 * math.sqrt(p[best] * (1 - p[best]) / 400)
 

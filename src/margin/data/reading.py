@@ -45,7 +45,7 @@ def read(
                 table = _read_bytes(sys.stdin.buffer.read(), HowToRead("", header, sheet))
             else:
                 table = _read_path(Path(path), header, sheet)
-        return table if names is None else _renamed(table, names)
+        return table if names is None else _rename(table, names)
     except (ValueError, RecursionError) as problem:
         # Whatever went wrong below, the error names the file.
         raise ValueError(f"{where}: {str(problem).rstrip('.')}.") from None
@@ -103,7 +103,7 @@ def _refuse_sheet(sheet: str | int | None) -> None:
         raise ValueError("sheet acts on .xlsx workbooks, and this is none")
 
 
-def _renamed(table: Table, names: Sequence[str]) -> Table:
+def _rename(table: Table, names: Sequence[str]) -> Table:
     if len(names) != len(table.names):
         raise ValueError(f"names has {len(names)} entries for {len(table.names)} columns")
     twice = [name for i, name in enumerate(names) if name in names[:i]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.data.kinds import missing_mask, stored
+from margin.data.kinds import missing_mask, store_values
 
 if TYPE_CHECKING:
     import pandas
@@ -43,7 +43,7 @@ class Table:
         unknown = [name for name in kinds if name not in columns]
         if unknown:
             raise ValueError(f"Table: kinds names {unknown[0]!r}, which is not a column.")
-        pairs = {str(name): stored(values, kinds.get(name), name=str(name)) for name, values in columns.items()}
+        pairs = {str(name): store_values(values, kinds.get(name), name=str(name)) for name, values in columns.items()}
         if len(pairs) != len(columns):
             raise ValueError("Table: column names must differ when written as text.")
         lengths = {name: len(values) for name, (_, values) in pairs.items()}
@@ -189,7 +189,7 @@ class Table:
         self._known(name, "column")
         pairs = {other: (self.kinds[other], values) for other, values in self.columns.items()}
         notes = {other: note for other, note in self.notes.items() if other != name}
-        changed = {**pairs, name: stored(self.columns[name], kind, name=name)}
+        changed = {**pairs, name: store_values(self.columns[name], kind, name=name)}
         return Table.from_stored(changed, self.n_rows, self.remarks, notes)
 
     def split_target(self, target: str) -> tuple[Table, np.ndarray]:

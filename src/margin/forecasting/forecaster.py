@@ -208,7 +208,7 @@ class Forecaster(Estimator):
         regressors = self._regressors(series[:known], exogenous[:known], seed)
         context, behind = sliding_windows(exogenous, length, horizon)
         context = np.concatenate([context, behind], axis=1)[first:]
-        forecast = self._continued(regressors, windows[first:], context, horizon)
+        forecast = self._continue_windows(regressors, windows[first:], context, horizon)
         return np.abs(targets[first:] - forecast)
 
     def _regressors(self, series: np.ndarray, exogenous: np.ndarray, seed: int) -> list[Any]:
@@ -232,7 +232,9 @@ class Forecaster(Estimator):
         last = windows[:, -1:]
         return (windows - last) / self.scale_, last, (last - self.center_) / self.scale_
 
-    def _continued(self, regressors: list[Any], windows: np.ndarray, context: np.ndarray, steps: int) -> np.ndarray:
+    def _continue_windows(
+        self, regressors: list[Any], windows: np.ndarray, context: np.ndarray, steps: int
+    ) -> np.ndarray:
         """The ``steps`` values behind every window (m, length, k); ``context`` (m, length + steps, d) lies along."""
         length, block = windows.shape[1], self.block_
         parts = step_parts(block, len(regressors) == block)
@@ -257,7 +259,7 @@ class Forecaster(Estimator):
         steps, exogenous = self._steps(X)
         window = self.last_window_ if last_window is None else self._given_window(last_window)
         context = np.concatenate([self.last_exogenous_, exogenous])[None]
-        return self._continued(self.estimators_, window[None], context, steps)[0]
+        return self._continue_windows(self.estimators_, window[None], context, steps)[0]
 
     def _steps(self, X: Any) -> tuple[int, np.ndarray]:
         """The number of requested steps, and their exogenous columns."""

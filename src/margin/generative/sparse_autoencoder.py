@@ -135,13 +135,13 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
 
     def transform(self, X: Any) -> np.ndarray:
         """How much of every direction every row has, in the units of ``X``; most are 0."""
-        module = self._trained()
+        module = self._trained_network()
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return (self._evaluate(module.encode, self._scaled(X)) * self.scale_).astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The row that every code stands for."""
-        module = self._trained()
+        module = self._trained_network()
         Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
         wanted = self.network_["n_directions"]
         if Z.shape[1] != wanted:
@@ -161,7 +161,7 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         return ((X - self.center_) / self.scale_).astype(X.dtype, copy=False)
 
-    def _trained(self) -> SparseAutoencoderNetwork:
+    def _trained_network(self) -> SparseAutoencoderNetwork:
         return cast(SparseAutoencoderNetwork, self._ready_module())
 
     def _network(self) -> nn.Module:

@@ -47,7 +47,7 @@ class TableColumns:
     def __getitem__(self, column: int) -> Any:
         return self._columns[column]
 
-    def composed(self, rows: Any) -> Any:
+    def compose(self, rows: Any) -> Any:
         """The table whose column ``j`` holds the values of the rows ``rows[j]``; of the kind that was given."""
         return self._table([values.take(np.asarray(index)) for values, index in zip(self._columns, rows, strict=True)])
 

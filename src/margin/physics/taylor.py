@@ -26,7 +26,7 @@ __all__ = [
     "InputEncoding",
     "Key",
     "Layout",
-    "closed",
+    "close_keys",
     "propagate",
     "pull_back",
     "taylor_values",
@@ -75,7 +75,7 @@ class Layout:
         return [position for position, key in enumerate(self.keys) if len(key) == 1]
 
 
-def closed(keys: Iterable[Key]) -> Layout:
+def close_keys(keys: Iterable[Key]) -> Layout:
     """The layout with all that ``keys`` need: (0, 1) needs (0,) and (1,).
 
     >>> closed([(1, 1), (0,)]).keys

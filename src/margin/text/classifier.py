@@ -37,11 +37,11 @@ from margin.neural.generators import Seeds
 from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.nets.encoder_scores import ragged_encoder
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.training.objectives import accuracy
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
+from margin.text.network_estimator import TextNetworkEstimator, hide_at_random, refuse_half_pretrained
 from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
@@ -299,7 +299,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
     ) -> dict[str, Tensor]:
         ids, y = batch
         if module.training:
-            ids = hidden_at_random(ids, self.token_dropout, noise, codes.unknown, codes.spared)
+            ids = hide_at_random(ids, self.token_dropout, noise, codes.unknown, codes.spared)
         return {"loss": loss(module(ids), y, module.training)}
 
     def _learned_codes(self, texts: Sequence[str]) -> TermCodes | FolderCodes:
@@ -374,7 +374,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         rows = self._compute_predictions().rows(RaggedRows.of([tokens], starts))
         with torch.inference_mode(), torch_threads(available()):
             parts = [module(part.tensors[0]) for part in rows.chunks(len(rows))]
-        by_length = widened(torch.cat(parts)).numpy(force=True)
+        by_length = widen(torch.cat(parts)).numpy(force=True)
         outputs = np.empty_like(by_length)
         outputs[order] = by_length
         return outputs

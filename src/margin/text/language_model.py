@@ -27,7 +27,7 @@ from margin.neural.generators import Seeds
 from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.training.tokens import TokenWindows
 from margin.text.chat import Chat
-from margin.text.continuing import Drawing, NextToken, NextTokens, continued, continued_rows, most_probable, until
+from margin.text.continuing import Drawing, NextToken, NextTokens, continue_text, continued_rows, most_probable, until
 from margin.text.decoder_folder import read_decoder, write_decoder
 from margin.text.next_token import next_token, without_start
 from margin.text.scoring import token_log_probabilities
@@ -248,7 +248,9 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
     ) -> Iterator[str]:
         stop, ids = _stops(type(self).__name__, stop), self._prompt_ids(prompt, max_tokens)
         module: Any = self._ready_module()
-        new = continued(NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state)
+        new = continue_text(
+            NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state
+        )
         return until(new, self._codes(), stop)
 
     def _prompt_ids(self, prompt: Any, max_tokens: Any) -> list[int]:

@@ -29,7 +29,7 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
 from margin.neural.nets.language_nets import BERT
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.weights import forward_work
 from margin.text.encoder_folder import FURTHER as FURTHER_CLASSES
 from margin.text.language import sentence_pairs
@@ -163,11 +163,11 @@ class MaskedLanguageModel(
         if len(both[0]) != len(both[1]):
             raise ValueError(f"{owner}: first and second must be equally many; got {len(both[0])} and {len(both[1])}.")
         pairs = [[codes.encode(text, owner) for text in pair] for pair in zip(*both)]
-        ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(pairs)], Marks.after(codes.size))
+        ids, segments = rows_of([self._shorten(i, *pair) for i, pair in enumerate(pairs)], Marks.after(codes.size))
         assert isinstance(module, BERT)
         with torch.inference_mode():
             states = module.states(*map(self._placed, (ids, segments, _visible(ids))))
-            return fused_softmax(widened(module.next_scores(states)), dim=1)[:, 1].numpy(force=True)
+            return fused_softmax(widen(module.next_scores(states)), dim=1)[:, 1].numpy(force=True)
 
     @property
     def _n_features_out(self) -> int:
@@ -233,7 +233,7 @@ class MaskedLanguageModel(
             raise ValueError(f"{owner}: with next_sentence a text must have at least two lines; got none that has.")
         pairs = sentence_pairs(documents, random_state=Seeds.of(seed).evaluation)
         encoded = [[codes.encode(text, owner) for text in pair[:2]] for pair in pairs]
-        ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(encoded)], marks)
+        ids, segments = rows_of([self._shorten(i, *pair) for i, pair in enumerate(encoded)], marks)
         return ids, segments, np.array([int(follows) for *_, follows in pairs])
 
     def _sequences(self, X: Any, consequence: str) -> list[np.ndarray]:
@@ -251,9 +251,9 @@ class MaskedLanguageModel(
         return [self._cut(i, ids) for i, ids in enumerate(encoded)]
 
     def _cut(self, i: int, ids: np.ndarray) -> np.ndarray:
-        return self._shortened(i, ids)[0]
+        return self._shorten(i, ids)[0]
 
-    def _shortened(self, i: int, *parts: np.ndarray) -> list[np.ndarray]:
+    def _shorten(self, i: int, *parts: np.ndarray) -> list[np.ndarray]:
         """The parts of text ``i`` with their marks within the context: the end of the longer one is cut if allowed."""
         cut, room = list(parts), self.context - 1 - len(parts)
         total = sum(map(len, cut))
@@ -275,8 +275,7 @@ class MaskedLanguageModel(
         states = self._states(sequences)
         with torch.inference_mode():
             return [
-                fused_log_softmax(widened(module.token_scores(self._placed(h))), dim=-1).numpy(force=True)
-                for h in states
+                fused_log_softmax(widen(module.token_scores(self._placed(h))), dim=-1).numpy(force=True) for h in states
             ]
 
     def _states(self, sequences: list[np.ndarray]) -> list[np.ndarray]:

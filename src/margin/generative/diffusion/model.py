@@ -24,13 +24,13 @@ from margin.core.threads import threads_for, torch_threads
 from margin.data.image_arrays import ROW_SHAPE, flat_pictures, order_of_pixels
 from margin.generative.diffusion.bound import BoundParts, bound_at_draws
 from margin.generative.diffusion.chain import posterior
-from margin.generative.diffusion.guidance import guided
+from margin.generative.diffusion.guidance import guide
 from margin.generative.diffusion.networks import MLPDenoiser, TransformerDenoiser, UNetDenoiser
-from margin.generative.diffusion.objective import WEIGHTINGS, denoising_loss, loss_weight, predicted
+from margin.generative.diffusion.objective import WEIGHTINGS, as_prediction, denoising_loss, loss_weight
 from margin.generative.diffusion.predictions import PREDICTIONS, convert
 from margin.generative.diffusion.samplers import SAMPLERS
 from margin.generative.diffusion.schedules import NOISE_SCHEDULES, NoiseSchedule, noise_schedule
-from margin.generative.images import check_image_shape, common_scaling, flat, shaped
+from margin.generative.images import check_image_shape, common_scaling, flat, shape_images
 from margin.generative.labels import class_numbers, encode_labels
 from margin.generative.stored import DIFFUSION_NETWORK, ROW_SHAPE_FORM, denoiser_is_stored
 from margin.neural.estimators.base import NeuralEstimator
@@ -268,9 +268,9 @@ class DiffusionModel(NeuralEstimator):
         with torch.no_grad(), torch_threads(work):
             for k, piece in enumerate(x.to(weight).split(ROWS_AT_ONCE)):
                 steps = torch.full((len(piece),), t, device=piece.device)
-                value = predicted(module, schedule, piece, steps, None if label is None else label[k], kind)
+                value = as_prediction(module, schedule, piece, steps, None if label is None else label[k], kind)
                 if label is not None and scale != 1:
-                    value = guided(predicted(module, schedule, piece, steps, None, kind), value, scale)
+                    value = guide(as_prediction(module, schedule, piece, steps, None, kind), value, scale)
                 outputs.append(value)
         return convert(schedule, torch.cat(outputs).to(x), x, t, given=kind, wanted="x0")
 
@@ -302,7 +302,7 @@ class DiffusionModel(NeuralEstimator):
         return common_scaling(X) if images else Scaling.of(X)
 
     def _shaped(self, X: np.ndarray) -> np.ndarray:
-        return shaped(self, X, self.network_["shape"])
+        return shape_images(self, X, self.network_["shape"])
 
     def _network(self) -> nn.Module:
         return denoiser_network(**{name: self.network_[name] for name in NETWORK_FIELDS})

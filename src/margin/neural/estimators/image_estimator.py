@@ -187,7 +187,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
             )
         tell_of_other_units(type(self).__name__, images, encoder)
 
-    def _augmented(self, loss: NetworkLoss) -> Objective:
+    def _augment_loss(self, loss: NetworkLoss) -> Objective:
         """``loss`` per row of the outputs and targets, on changed images while the network learns."""
         change = Augmentation(self.augment) if self.augment else None
 

@@ -27,7 +27,7 @@ from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses, RegularizedWeights, StandardizedTargets
 from margin.neural.nets.sequence import LAYERS, SequenceNetwork
 from margin.neural.scaling import Scaling
-from margin.neural.sequences import is_table, lengths_of, padded
+from margin.neural.sequences import is_table, lengths_of, pad
 from margin.neural.stored import CLASSES, SERIES, recurrent_layers_are_stored
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import Supervised, accuracy, explained_variance
@@ -107,7 +107,7 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
             if reset:
                 self.table_ = True
             return X[:, :, None]
-        series = np.asarray(X, dtype=float)[:, :, None] if is_table(X) else padded(owner, X)
+        series = np.asarray(X, dtype=float)[:, :, None] if is_table(X) else pad(owner, X)
         if reset:
             self.table_, self.n_features_in_ = False, series.shape[2]
             self.__dict__.pop("feature_names_in_", None)
@@ -244,12 +244,12 @@ class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = self._linked(self._outputs(X), len(self.target_center_))
+        outputs = self._apply_link(self._outputs(X), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
 
     def _in_units(self, outputs: Tensor) -> Tensor:
-        return super()._in_units(self._linked(outputs, len(self.target_center_)))
+        return super()._in_units(self._apply_link(outputs, len(self.target_center_)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

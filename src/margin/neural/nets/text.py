@@ -102,7 +102,7 @@ class TokenEncoder(nn.Module):
         mask = ids != PADDING
         x = self.embedding(ids) if extra is None else self.embedding(ids) + extra
         if self.architecture == "cnn":
-            return self._convolved(x) * mask[..., None]
+            return self._convolve(x) * mask[..., None]
         if self.architecture == "rnn":
             return self._recurrent(x, mask.sum(dim=1))
         if self.architecture == "transformer":
@@ -110,7 +110,7 @@ class TokenEncoder(nn.Module):
             return out
         return x
 
-    def _convolved(self, x: Tensor) -> Tensor:
+    def _convolve(self, x: Tensor) -> Tensor:
         responses = []
         for layer in self.filters:
             assert isinstance(layer, nn.Conv1d)

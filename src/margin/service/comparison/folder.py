@@ -62,7 +62,7 @@ class ComparisonFolder:
             return []
         trials, lines = [], []
         for line in self._trials_path.read_text().splitlines():
-            trial = _parsed(line)
+            trial = _parse(line)
             if trial is None or trial.error:
                 continue
             lines.append(line)
@@ -156,7 +156,7 @@ def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     write_atomically(path, buffer.getvalue())
 
 
-def _parsed(line: str) -> Trial | None:
+def _parse(line: str) -> Trial | None:
     try:
         facts = json.loads(line)
         seconds = {name: _number(facts[name]) for name in ("fit_seconds", "predict_seconds")}

@@ -79,15 +79,15 @@ def paths_of(row: atlas.Row, folder: Path | None = None) -> dict[str, list[str]]
     with contextlib.suppress(OSError, ValueError):  # not kept yet, or damaged
         known = json.loads(kept.read_text(encoding="utf-8"))
         if isinstance(known, dict) and set(row.code) <= known.keys():
-            return _told_apart(row, known)
+            return _tell_apart(row, known)
     reach = product()  # all that rows cite at once: one reading of the sources serves every row
     cited = sorted({*row.code, *(path for each in atlas.rows().values() for path in each.code)})
     known = {path: list(reach.users(path)) if reach.is_reached(path) else None for path in cited}
     keep(kept, known)
-    return _told_apart(row, known)
+    return _tell_apart(row, known)
 
 
-def _told_apart(row: atlas.Row, known: Mapping[str, list[str] | None]) -> dict[str, list[str]]:
+def _tell_apart(row: atlas.Row, known: Mapping[str, list[str] | None]) -> dict[str, list[str]]:
     run = list(row.as_run) or [path for path in row.code if known[path] is not None]
     users = dict.fromkeys(str(name) for path in run for name in known[path] or [])
     return {

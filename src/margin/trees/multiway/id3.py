@@ -19,7 +19,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import parameter
 from margin.core.records import Record
 from margin.trees.multiway.category_classifier import CategoryTreeClassifier
-from margin.trees.multiway.category_columns import known_of
+from margin.trees.multiway.category_columns import sort_categories
 from margin.trees.multiway.category_tree import GrowingTree
 from margin.trees.multiway.gains import entropy_bits
 from margin.trees.restored_trees import check_growing_tree
@@ -79,7 +79,7 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
         self._check_parameters()
         columns, classes, labels, weights = self._training_rows(X, y, sample_weight)
         self.classes_ = classes
-        self.categories_ = {j: known_of(column) for j, column in enumerate(columns)}
+        self.categories_ = {j: sort_categories(column) for j, column in enumerate(columns)}
         codes = self._encoded(columns).astype(np.int64)
         sizes = np.array([len(known) for known in self.categories_.values()])
         self._loop = growth = _Growth(self, codes, sizes, labels, weights, self._column_names())

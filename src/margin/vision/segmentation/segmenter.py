@@ -127,7 +127,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
                 "scale": scale,
             }
         self.classes_ = classes
-        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scattered(codes, known))
+        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scatter(codes, known))
         held = None if given is None else self._own_rows(given)
         changes = parse_augmentations("Segmenter: augment", self.augment or ())
         objective = partial(self._loss, changes=changes)
@@ -139,7 +139,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         images = check_images(self, given.X, self.image_shape, self.channels, fitted=shape)
         masks = _masks(given.y, images)
         known = self._known(masks)
-        return ImageRows.of(images, _scattered(known_classes(self, masks[known], self.classes_), known))
+        return ImageRows.of(images, _scatter(known_classes(self, masks[known], self.classes_), known))
 
     def _known(self, masks: np.ndarray) -> np.ndarray:
         """Which pixels have a class."""
@@ -270,7 +270,7 @@ def _known_pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float) -> Tens
     return (1 - dice_weight) * entropy + dice_weight * missing
 
 
-def _scattered(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _scatter(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Codes of the known pixels at their positions, ``UNKNOWN`` elsewhere."""
     masks = np.full(known.shape, UNKNOWN, dtype=np.int64)
     masks[known] = codes

@@ -75,7 +75,7 @@ def _clean_from_noise(noise: np.ndarray, x_0: np.ndarray) -> tuple[float, float]
 def the_denoiser_is_a_step_along_the_score(seed: int) -> Verdict:
     from scipy.integrate import quad
 
-    from margin.generative.diffusion.scores import denoised_by_score
+    from margin.generative.diffusion.scores import denoise_by_score
 
     clean, noisy = clean_mixture(), noisy_mixture()
     score = float(noisy.score(column(Y)))
@@ -98,8 +98,8 @@ def the_denoiser_is_a_step_along_the_score(seed: int) -> Verdict:
     truth = every(
         score=near(score, 0.606023, tolerance=5e-7),
         mean_by_integration=near(expected, 0.787855, tolerance=5e-7),
-        tweedie=near(float(denoised_by_score(column(Y), noisy.score(column(Y)), SIGMA)), expected, tolerance=1e-8),
-        exact_denoiser=near(float(clean.denoised(column(Y), 1.0, SIGMA)), expected, tolerance=1e-8),
+        tweedie=near(float(denoise_by_score(column(Y), noisy.score(column(Y)), SIGMA)), expected, tolerance=1e-8),
+        exact_denoiser=near(float(clean.denoise(column(Y), 1.0, SIGMA)), expected, tolerance=1e-8),
         line_of_the_proof=near(proof, scores, tolerance=1e-6),
         trained_by_squared_error=above(_regressed_score(seed), 0.95),
     )
@@ -254,7 +254,7 @@ def the_reverse_chain_with_the_exact_denoiser_gives_the_data(seed: int) -> Verdi
 
     def clean(x: Any, t: int) -> Any:
         bar = float(schedule.alpha_bars[t])
-        return data.denoised(x, math.sqrt(bar), math.sqrt(1 - bar))
+        return data.denoise(x, math.sqrt(bar), math.sqrt(1 - bar))
 
     start = torch.from_numpy(np.random.default_rng(seed).standard_normal((n, 1)))
     x = last(ancestral(schedule, clean, start, seeded(seed)))
@@ -286,7 +286,7 @@ def _pixels_of_two_values(seed: int) -> tuple[float, float]:
 
     def clean(x: Any, t: int) -> Any:
         bar = float(schedule.alpha_bars[t])
-        return data.denoised(x, math.sqrt(bar), math.sqrt(1 - bar))
+        return data.denoise(x, math.sqrt(bar), math.sqrt(1 - bar))
 
     rng = np.random.default_rng(seed)
     start, z = (torch.from_numpy(rng.standard_normal((n, 1))) for _ in range(2))
