@@ -11,7 +11,7 @@ from pathlib import Path
 
 from margin.data.columnar import from_arrow, from_pandas, read_columnar
 from margin.data.file_formats import PARQUET, TEXT, HowToRead, format_of, refuse_foreign, table_suffixes
-from margin.data.packed import PACKED, packing_of, unpacked
+from margin.data.packed import PACKED, packing_of, unpack_bytes
 from margin.data.table import Table
 from margin.data.unpacking import Allowance, allow_unpacking
 
@@ -87,7 +87,7 @@ def _read_bytes(data: bytes, how: HowToRead, packed: str = "", allowance: Allowa
     named = format_of(how.suffix)
     packed = packed or ("" if named is not None and named.has_sheets else packing_of(data))
     if packed:
-        data, inner = unpacked(data, packed, allowance)
+        data, inner = unpack_bytes(data, packed, allowance)
         refuse_foreign(inner)
         return _read_bytes(data, replace(how, suffix=inner or how.suffix), allowance=allowance)
     found = format_of(how.suffix, data) or TEXT

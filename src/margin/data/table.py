@@ -105,7 +105,7 @@ class Table:
         return name in self.columns
 
     def __getitem__(self, name: str) -> np.ndarray:
-        self._known(name, "column")
+        self._check_known(name, "column")
         return self.columns[name]
 
     def __eq__(self, other: object) -> bool:
@@ -151,13 +151,13 @@ class Table:
         """Only these columns, in this order."""
         names = list(names)
         for name in names:
-            self._known(name, "column")
+            self._check_known(name, "column")
         return self._with({name: self.columns[name] for name in names})
 
     def drop(self, *names: str) -> Table:
         """All but these columns."""
         for name in names:
-            self._known(name, "column")
+            self._check_known(name, "column")
         return self._with({name: values for name, values in self.columns.items() if name not in names})
 
     def take(self, rows: Any) -> Table:
@@ -186,7 +186,7 @@ class Table:
         >>> Table({"class": [3, 1, 3]}).as_kind("class", "category")["class"]
         array(['3', '1', '3'], dtype=object)
         """
-        self._known(name, "column")
+        self._check_known(name, "column")
         pairs = {other: (self.kinds[other], values) for other, values in self.columns.items()}
         notes = {other: note for other, note in self.notes.items() if other != name}
         changed = {**pairs, name: store_values(self.columns[name], kind, name=name)}
@@ -199,7 +199,7 @@ class Table:
         >>> X.names, y
         (('x',), array([0, 1]))
         """
-        self._known(target, "target")
+        self._check_known(target, "target")
         values = self.columns[target]
         absent = int(missing_mask(values).sum())
         if absent:
@@ -242,7 +242,7 @@ class Table:
         notes = {name: note for name, note in self.notes.items() if name in pairs}
         return Table.from_stored(pairs, self.n_rows if n_rows is None else n_rows, self.remarks, notes)
 
-    def _known(self, name: str, role: str) -> None:
+    def _check_known(self, name: str, role: str) -> None:
         if name not in self.columns:
             raise UnknownColumnError(f"Table: there is no {role} {name!r}; {close_names(name, self.names)}.")
 

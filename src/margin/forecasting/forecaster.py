@@ -119,10 +119,10 @@ class Forecaster(Estimator):
         self._refuse_hidden_columns()
         self.center_, self.scale_ = column_scaling(series)
         self.exogenous_center_, self.exogenous_scale_ = column_scaling(exogenous)
-        exogenous = self._scaled(exogenous)
+        exogenous = self._scale_rows(exogenous)
         self.block_ = 1 if self.strategy == "recursive" else int(self.horizon)
         seed = seed_from(self.random_state)
-        self.errors_ = self._calibrated(series, exogenous, seed) if self.calibration_fraction else None
+        self.errors_ = self._window_errors(series, exogenous, seed) if self.calibration_fraction else None
         self.estimators_ = self._regressors(series, exogenous, seed)
         self.last_window_, self.last_exogenous_ = (part[n - self.window_length :] for part in (series, exogenous))
         return self
@@ -194,7 +194,7 @@ class Forecaster(Estimator):
                 f"takes exogenous columns; got {self.window_length}."
             )
 
-    def _calibrated(self, series: np.ndarray, exogenous: np.ndarray, seed: int) -> np.ndarray:
+    def _window_errors(self, series: np.ndarray, exogenous: np.ndarray, seed: int) -> np.ndarray:
         """Errors of the last windows by regressors that have seen nothing of what these forecast."""
         length, horizon = self.window_length, self.horizon
         windows, targets = sliding_windows(series, length, horizon)
@@ -277,9 +277,9 @@ class Forecaster(Estimator):
         if not columns:
             raise ValueError("Forecaster: fit had no exogenous columns, so X must be None or a number of steps.")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return len(X), self._scaled(X)
+        return len(X), self._scale_rows(X)
 
-    def _scaled(self, exogenous: np.ndarray) -> np.ndarray:
+    def _scale_rows(self, exogenous: np.ndarray) -> np.ndarray:
         return (exogenous - self.exogenous_center_) / self.exogenous_scale_
 
     def _given_window(self, last_window: Any) -> np.ndarray:

@@ -107,13 +107,13 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
             "hidden": layer_sizes(self.hidden_layer_sizes),
         }
         objective = partial(negative_log_density, log_volume=self._log_volume())
-        yield from self._train(objective, TensorRows.of(self._scaled(X)), train, valid, seed=seed, state=state)
+        yield from self._train(objective, TensorRows.of(self._scale_rows(X)), train, valid, seed=seed, state=state)
 
     def transform(self, X: Any) -> np.ndarray:
         """The noise that every row is the image of."""
         module = self._trained_network()
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        noise = self._evaluate(lambda x: module.to_noise(x)[0], self._scaled(X))
+        noise = self._evaluate(lambda x: module.to_noise(x)[0], self._scale_rows(X))
         return noise.astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
@@ -136,7 +136,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
         """The log-density of every row, in nats."""
         module = self._trained_network()
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        densities = self._evaluate(module, self._scaled(X)).astype(np.float64)
+        densities = self._evaluate(module, self._scale_rows(X)).astype(np.float64)
         return finite_values("NormalizingFlow", "X", X, lambda: densities - self._log_volume())
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -153,7 +153,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
     def _network(self) -> nn.Module:
         return FlowNetwork(**self.network_)
 
-    def _scaled(self, X: np.ndarray) -> np.ndarray:
+    def _scale_rows(self, X: np.ndarray) -> np.ndarray:
         return Scaling(self.center_, self.scale_).apply(X)
 
     def _log_volume(self) -> float:

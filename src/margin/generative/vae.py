@@ -144,7 +144,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "n_levels": int(self.n_levels),
             "image_shape": self._image_shape(),
         }
-        rows = TensorRows.of(self._seen(X), self._target(X))
+        rows = TensorRows.of(self._encoder_input(X), self._target(X))
         objective = partial(
             negative_elbo,
             beta=self.beta,
@@ -158,7 +158,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         """Mean and log-variance of the posterior of every row; direction and concentration on the sphere."""
         module = self._trained_network()
         X = self._validate(X)
-        both = self._evaluate(lambda rows: torch.cat(module.encode(rows), dim=1), self._seen(X))
+        both = self._evaluate(lambda rows: torch.cat(module.encode(rows), dim=1), self._encoder_input(X))
         center, width = np.split(both.astype(X.dtype, copy=False), [self.network_["n_components"]], axis=1)
         return center, width
 
@@ -258,9 +258,9 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def _target(self, X: np.ndarray) -> np.ndarray:
         """What the decoder must explain."""
-        return X if self.network_["likelihood"] == "bernoulli" else self._seen(X)
+        return X if self.network_["likelihood"] == "bernoulli" else self._encoder_input(X)
 
-    def _seen(self, X: np.ndarray) -> np.ndarray:
+    def _encoder_input(self, X: np.ndarray) -> np.ndarray:
         """What the encoder sees."""
         return Scaling(self.center_, self.scale_).apply(X)
 
@@ -269,7 +269,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         module = self._trained_network()
         X = self._validate(X)
         draws = balanced_normals(self.bound_samples, module.latent.n_noise)
-        parts = self._evaluate(partial(bound_parts, module, draws), self._seen(X), self._target(X))
+        parts = self._evaluate(partial(bound_parts, module, draws), self._encoder_input(X), self._target(X))
         reconstruction, kl, importance_weighted = parts.astype(np.float64).T
         return reconstruction - self._log_volume(), kl, importance_weighted - self._log_volume()
 

@@ -221,7 +221,7 @@ class BayesianNetwork(StateDensity):
             known = {j: code for j, code in known.items() if code < columns[j].size}
             for j in missing:
                 row[j] = _typical(columns[j], int(network.query([int(j)], known).values.argmax()))
-        return self._named(X)
+        return self._name_columns(X)
 
     def _graph(self, codes: np.ndarray, sizes: list[int]) -> dict[int, tuple[int, ...]]:
         n = len(sizes)

@@ -113,7 +113,7 @@ def marginal(factors: Sequence[Factor], query: Sequence[Name], evidence: Mapping
         if name not in sizes:
             problem = "is part of the evidence" if name in evidence else "is not a variable of the model"
             raise ValueError(f"marginal: the query variable {name!r} {problem}.")
-    return product(_eliminate(left, tuple(query))).normalize().ordered(tuple(query))
+    return product(_eliminate(left, tuple(query))).normalize().reorder(tuple(query))
 
 
 def log_partition(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> float:
@@ -145,7 +145,7 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
         raise ValueError("most_probable: the evidence has probability 0.")
     states: dict[Name, int] = {}
     for name, together in reversed(seen):
-        states[name] = int(together.given({v: states[v] for v in together.variables if v != name}).values.argmax())
+        states[name] = int(together.condition({v: states[v] for v in together.variables if v != name}).values.argmax())
     return {**evidence, **states}
 
 

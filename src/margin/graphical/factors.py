@@ -73,7 +73,7 @@ class Factor:
         """The table with the variables ``out`` maximized out."""
         return self._without(out, np.maximum.reduce)
 
-    def given(self, evidence: Mapping[Name, int]) -> Factor:
+    def condition(self, evidence: Mapping[Name, int]) -> Factor:
         """The part of the table where variables have the states of ``evidence``, which lose their axes."""
         if evidence.keys().isdisjoint(self.variables):
             return self
@@ -87,7 +87,7 @@ class Factor:
             raise ValueError(f"Factor: the table over {self.variables} is zero; the evidence has probability 0.")
         return Factor.of_checked(self.variables, self.values / total)
 
-    def ordered(self, names: Sequence[Name]) -> Factor:
+    def reorder(self, names: Sequence[Name]) -> Factor:
         """The same factor with its axes in the order of ``names``."""
         return Factor.of_checked(tuple(names), self.over(tuple(names)))
 
@@ -127,4 +127,4 @@ def restrict(factors: Iterable[Factor], evidence: Mapping[Name, int], caller: st
             raise ValueError(
                 f"{caller}: the state of {name!r} must be an integer from 0 to {sizes[name] - 1}; got {state!r}."
             )
-    return [factor.given(evidence) for factor in factors]
+    return [factor.condition(evidence) for factor in factors]

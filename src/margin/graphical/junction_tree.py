@@ -39,7 +39,7 @@ class JunctionTree:
         smallest = next((b for b in self._by_size if wanted.issubset(b.variables)), None)
         if smallest is None:
             raise ValueError(f"JunctionTree.marginal: no clique holds all of {list(query)}; ask `marginal` for them.")
-        return smallest.sum_out(set(smallest.variables) - wanted).ordered(tuple(query))
+        return smallest.sum_out(set(smallest.variables) - wanted).reorder(tuple(query))
 
 
 def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name]], list[tuple[int, int]]]:

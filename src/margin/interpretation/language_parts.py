@@ -89,7 +89,7 @@ def activations(model: LanguageModel, texts: Any, block: int, part: str = "block
     )
     try:
         for i, text in enumerate(texts_of(owner, texts)):
-            ids = codes.joined([text], owner)[:-1]
+            ids = codes.join_texts([text], owner)[:-1]
             if len(ids) > context:
                 raise ValueError(
                     f"{owner}: a text must have at most {context - 1} tokens, so that the model sees all of it; "

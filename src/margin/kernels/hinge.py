@@ -117,7 +117,7 @@ class Hinge:
         mu = (self.alpha @ self.u + self.room @ self.v) / (2 * len(self.y))
         residual = 1 + self.u - self.v - self.y * times(self.X, self.at, ones=self.intercept)
         D = self.u / self.alpha + self.v / self.room
-        solve = self._factored(D)
+        solve = self._factor_system(D)
         plain = self._direction(solve, D, residual, -self.u, -self.v)
         reach = self._longest(*plain[1:])
         after = self._complementarity(reach, plain) / (2 * len(self.y))
@@ -164,7 +164,7 @@ class Hinge:
         self.closest = value - dual_value if gained else self.closest
         return gained
 
-    def _factored(self, D: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
+    def _factor_system(self, D: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
         """A function from q to the solution (change of theta, change of alpha) of the reduced system."""
         missing = -float(self.y @ self.alpha)
         if self.gram is not None:

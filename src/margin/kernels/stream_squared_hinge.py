@@ -175,11 +175,11 @@ class StreamMachines:
 
     @property
     def unsolved(self) -> int:
-        return sum(not self._solved(machine) for machine in self.machines)
+        return sum(not self._is_solved(machine) for machine in self.machines)
 
     @property
     def stalled(self) -> int:
-        return sum(machine.stalled and not self._solved(machine) for machine in self.machines)
+        return sum(machine.stalled and not self._is_solved(machine) for machine in self.machines)
 
     def results(self) -> list[dict[str, Any]]:
         return [
@@ -247,13 +247,13 @@ class StreamMachines:
     def _measure(self, machine: Machine) -> float:
         return float(np.linalg.norm(machine.gradient(self.rows.intercept))) / machine.scale
 
-    def _solved(self, machine: Machine) -> bool:
+    def _is_solved(self, machine: Machine) -> bool:
         objective = machine.objective(self.rows.intercept)
         flat = self._measure(machine) <= self.model.tol and machine.fell <= MOST_FALL * objective
         return flat and machine.gap(self.rows.intercept) <= MOST_GAP * objective
 
     def _is_done(self, machine: Machine) -> bool:
-        return machine.stalled or machine.iteration >= self.model.max_iter or self._solved(machine)
+        return machine.stalled or machine.iteration >= self.model.max_iter or self._is_solved(machine)
 
     def _from_center(self, theta: Floats) -> Floats:
         theta = theta.copy()

@@ -134,7 +134,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         if not self._goes_on():
             self.center_, self.scale_ = self._scaling(X[train])
         outputs = int(self.n_components if self.method in EMBEDDING else self.ways)
-        self.network_ = self._described(X.shape[1], outputs, layout)
+        self.network_ = self._description(X.shape[1], outputs, layout)
         rows = EpisodeRows(Scaling(self.center_, self.scale_).apply(X), codes.astype(np.int64), sizes)
         self._axes = self._principal_axes(rows.X[train], seed) if "pixel_sizes" in self.network_ else None
         record: Record | None = None
@@ -306,7 +306,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         self.__dict__.pop("_axes", None)
         return module
 
-    def _described(self, n_features: int, n_outputs: int, layout: Layout | None) -> dict[str, Any]:
+    def _description(self, n_features: int, n_outputs: int, layout: Layout | None) -> dict[str, Any]:
         if self.encoder is not None:
             if layout is None:
                 raise ValueError("FewShotLearner: image_shape must be (height, width) for an encoder; got None.")

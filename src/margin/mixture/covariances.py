@@ -233,9 +233,9 @@ class Diagonal(Components):
     def maximize(self, sums: Sums, reg_covar: float) -> Components:
         weight = (sums.weight + NOBODY)[:, None]
         means = sums.first / weight
-        return type(self)(means, self._shaped(np.maximum(sums.second / weight - means**2, 0.0)) + reg_covar)
+        return type(self)(means, self._shape_variances(np.maximum(sums.second / weight - means**2, 0.0)) + reg_covar)
 
-    def _shaped(self, variances: np.ndarray) -> np.ndarray:
+    def _shape_variances(self, variances: np.ndarray) -> np.ndarray:
         return variances
 
     @classmethod
@@ -262,7 +262,7 @@ class Spherical(Diagonal):
     def _variances(self) -> np.ndarray:
         return np.broadcast_to(self.covariances[:, None], self.means.shape)
 
-    def _shaped(self, variances: np.ndarray) -> np.ndarray:
+    def _shape_variances(self, variances: np.ndarray) -> np.ndarray:
         return variances.mean(axis=1)
 
 

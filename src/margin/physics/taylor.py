@@ -117,7 +117,7 @@ class InputEncoding:
             return x * scale + shift
         return torch.stack([column[0] for _, column in self._columns(x)], dim=1)
 
-    def carried(self, x: Tensor, layout: Layout) -> Tensor:
+    def carry(self, x: Tensor, layout: Layout) -> Tensor:
         """The features and their derivatives in the coordinates, (J, n, features)."""
         h = x.new_zeros(len(layout.keys), len(x), self.n_features)
         for place, (axis, orders) in enumerate(self._columns(x)):
@@ -157,7 +157,7 @@ def propagate(
     x: Tensor, encoding: InputEncoding, linears: Sequence[nn.Linear], activation: str, layout: Layout
 ) -> tuple[Tensor, DerivativeTape]:
     """The network of what enters at ``x`` and its derivatives in x, (J, n, outputs), with the tape of the pass."""
-    h = encoding.carried(x, layout)
+    h = encoding.carry(x, layout)
     tape = DerivativeTape([], [], [])
     for k, linear in enumerate(linears):
         tape.inputs.append(h)

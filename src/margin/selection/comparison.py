@@ -114,22 +114,22 @@ def run_folds(
     the ``spared`` and the models that promise most by it come first, so that whenever time is up, the best are done.
     """
 
-    def kept() -> float:
+    def seconds_kept() -> float:
         if budget is None or metric is None:
             return keep
         return keep - RESERVE + reserve(models, plan, trials, metric, budget, workers.n_jobs)
 
     def limit() -> float | None:
-        return None if budget is None else min(budget.left(kept()), budget.seconds * LONGEST)
+        return None if budget is None else min(budget.left(seconds_kept()), budget.seconds * LONGEST)
 
     def limit_of_best() -> tuple[str, float] | None:
         leader = None if budget is None or metric is None else leading(models, trials, metric, spared)
         if budget is None or leader is None:
             return None
-        return leader, min(budget.left(kept()), budget.seconds * LONGEST_OF_THE_BEST)
+        return leader, min(budget.left(seconds_kept()), budget.seconds * LONGEST_OF_THE_BEST)
 
     def deadline() -> float | None:
-        return None if budget is None else budget.deadline(kept())
+        return None if budget is None else budget.deadline(seconds_kept())
 
     def order() -> list[str]:
         assert metric is not None

@@ -161,7 +161,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         check_consistent_length(texts, labels)
         texts, labels, weight = weighted_rows(self, texts, labels, given.weight)
         texts, labels, weight = self._class_weighted(texts, labels, self.classes_, weight)
-        tokens, starts = flat_sequences(self._encoded(texts, codes))
+        tokens, starts = flat_sequences(self._encode_rows(texts, codes))
         return RaggedRows.of([tokens], starts, labels, weight=weight)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -341,7 +341,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
 
     def _sequences(self, X: Any) -> list[list[int]]:
         owner, codes = type(self).__name__, self._codes()
-        sequences = self._encoded(text_rows(owner, X), codes)
+        sequences = self._encode_rows(text_rows(owner, X), codes)
         unknown = [i for i, ids in enumerate(sequences) if all(token == UNKNOWN for token in ids)]
         if unknown:
             warn_user(
@@ -350,7 +350,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             )
         return sequences
 
-    def _encoded(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
+    def _encode_rows(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
         """The ids of every text; one without tokens is read as a single unknown one."""
         return [codes.encode(text) or [UNKNOWN] for text in texts]
 
@@ -364,7 +364,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
                 f"{owner}: {len(empty)} of {len(texts)} texts have no token, the first is text {empty[0]}; they are "
                 "learned from as texts of one unknown token."
             )
-        return self._encoded(texts, codes)
+        return self._encode_rows(texts, codes)
 
     def _outputs(self, sequences: list[list[int]]) -> np.ndarray:
         """What the last layer gives; texts of like length are read together."""

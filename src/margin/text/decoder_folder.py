@@ -45,7 +45,7 @@ class FolderModel:
     network: dict[str, Any]
     weights: dict[str, np.ndarray]
 
-    def fitted(self, model_class: type[Any], params: Mapping[str, Any]) -> Any:
+    def build(self, model_class: type[Any], params: Mapping[str, Any]) -> Any:
         """The fitted model, with ``params`` for a fit that goes on."""
         for name in params.keys() & self.parameters.keys():
             raise ValueError(f"{model_class.__name__}: {name} is what the folder says; got {params[name]!r} as well.")

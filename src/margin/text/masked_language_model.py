@@ -166,7 +166,7 @@ class MaskedLanguageModel(
         ids, segments = rows_of([self._shorten(i, *pair) for i, pair in enumerate(pairs)], Marks.after(codes.size))
         assert isinstance(module, BERT)
         with torch.inference_mode():
-            states = module.states(*map(self._placed, (ids, segments, _visible(ids))))
+            states = module.states(*map(self._to_device, (ids, segments, _visible(ids))))
             return fused_softmax(widen(module.next_scores(states)), dim=1)[:, 1].numpy(force=True)
 
     @property
@@ -183,7 +183,7 @@ class MaskedLanguageModel(
         """
         begun = read_masked(folder)
         further = {**FURTHER, "dropout": begun.network["config"]["dropout"]}
-        model: MaskedLanguageModel = begun.fitted(cls, {**further, **params})
+        model: MaskedLanguageModel = begun.build(cls, {**further, **params})
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
@@ -275,7 +275,8 @@ class MaskedLanguageModel(
         states = self._states(sequences)
         with torch.inference_mode():
             return [
-                fused_log_softmax(widen(module.token_scores(self._placed(h))), dim=-1).numpy(force=True) for h in states
+                fused_log_softmax(widen(module.token_scores(self._to_device(h))), dim=-1).numpy(force=True)
+                for h in states
             ]
 
     def _states(self, sequences: list[np.ndarray]) -> list[np.ndarray]:
@@ -287,7 +288,7 @@ class MaskedLanguageModel(
             group = [self._cut(first + i, ids) for i, ids in enumerate(sequences[first : first + AT_ONCE])]
             ids, segments = rows_of([[part] for part in group], marks)
             with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
-                seen = [self._placed(array) for array in (ids, segments, _visible(ids))]
+                seen = [self._to_device(array) for array in (ids, segments, _visible(ids))]
                 states = module.states(*seen).numpy(force=True)
             rows += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
         return rows

@@ -98,7 +98,7 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         self.tags_, self.vocabulary_, self.outlines_ = tags, vocabulary, outlines
         if not self._goes_on():
             self.reading_ = "" if self.pretrained is None else self.pretrained.reading
-        *seen, starts = self._encoded(sentences)
+        *seen, starts = self._encode_rows(sentences)
         numbers = np.concatenate([numbers for _, numbers in given])
         rows = RaggedRows.of([*seen, self._at_tokens(numbers, seen[1])], starts)
         yield from self._train(self._objective, rows, train, valid, seed=seed, state=state, score=right_tags)
@@ -169,7 +169,7 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
             seen = hide_at_random(ids, self.token_dropout, noise, *hidden)
         return {"loss": module.losses(seen, outlines, tags)}
 
-    def _encoded(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _encode_rows(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ids of all words, ids of their outlines, and where each sentence begins.
 
         For a pretrained encoder, ids of their pieces, and 1 for the first piece of a word instead of the outline.
@@ -210,7 +210,7 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         scores = np.zeros((sum(map(len, sentences)), len(self.tags_)))
         if not filled:
             return scores
-        *seen, starts = self._encoded([sentences[i] for i in filled])
+        *seen, starts = self._encode_rows([sentences[i] for i in filled])
         rows = self._compute_predictions().rows(RaggedRows.of(seen, starts))
         with torch.inference_mode(), torch_threads(available()):
             assert isinstance(module, TagScores)

@@ -171,7 +171,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
         """Where the decoder looks while it writes ``target``: (heads, target tokens, source tokens) of every block."""
         owner, module = type(self).__name__, self._ready_module()
         ids = [
-            self._placed(self._encode(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
+            self._to_device(self._encode(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
             for side, text in (("source", source), ("target", target))
         ]
         begun = torch.cat([torch.full((1, 1), END, device=ids[1].device), ids[1][:, :-1]], dim=1)

@@ -102,13 +102,13 @@ class NeighborIndex:
     def _nearest(self, queries: np.ndarray, k: int, tree: Any) -> tuple[np.ndarray, np.ndarray]:
         if tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
-            return self._judged(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
+            return self._judge_candidates(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
         if self.exponent == 2.0 and queries.size * len(self.points) > SCAN_WORK:
             m = min(k + SPARE["filter"], len(self.points))
-            return self._judged(queries, k, *filtering.candidates(self.points, queries, m))
+            return self._judge_candidates(queries, k, *filtering.candidates(self.points, queries, m))
         return self._scan(queries, k)
 
-    def _judged(
+    def _judge_candidates(
         self, queries: np.ndarray, k: int, candidates: np.ndarray, bound: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         m = candidates.shape[1]

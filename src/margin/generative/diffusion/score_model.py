@@ -196,7 +196,7 @@ class ScoreModel(NeuralEstimator):
             raise ValueError(f"ScoreModel: noise must be from {smallest:g} to {largest:g}, as learned; got {noise!r}.")
         X, _ = flat_pictures("ScoreModel", X, order_of_pixels(self))
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        return self._placed(self._rows(Scaling(self.center_, self.scale_).apply(X))), sigma
+        return self._to_device(self._rows(Scaling(self.center_, self.scale_).apply(X))), sigma
 
     def _score(self, module: nn.Module, x: Tensor, sigma: float) -> Tensor:
         work = threads_for(forward_work(module, min(len(x), ROWS_AT_ONCE)))

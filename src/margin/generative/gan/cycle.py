@@ -145,7 +145,9 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
             "hidden": layer_sizes(self.hidden_layer_sizes),
             "shape": list(shape),
         }
-        rows = TensorRows.of(*beside(self._seen(A, self._of_a), self._seen(B, self._of_b), as_generator(seed)))
+        rows = TensorRows.of(
+            *beside(self._network_input(A, self._of_a), self._network_input(B, self._of_b), as_generator(seed))
+        )
         everything, nothing = np.arange(len(rows)), np.arange(0)
         yield from self._train(no_objective, rows, everything, nothing, seed=seed, state=state)
 
@@ -188,10 +190,10 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
 
     def _translate(self, way: str, rows: np.ndarray, given: Scaling, wanted: Scaling) -> np.ndarray:
         network = self._ready_module().get_submodule(f"generator.{way}")
-        made = flat(self, self._evaluate(network, self._seen(rows, given)))
+        made = flat(self, self._evaluate(network, self._network_input(rows, given)))
         return wanted.undo(made.astype(np.float64)).astype(rows.dtype, copy=False)
 
-    def _seen(self, rows: np.ndarray, scaling: Scaling) -> np.ndarray:
+    def _network_input(self, rows: np.ndarray, scaling: Scaling) -> np.ndarray:
         return shape_images(self, scaling.apply(rows), self.network_["shape"])
 
     @property

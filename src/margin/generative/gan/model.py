@@ -182,7 +182,7 @@ class GAN(GameEstimator):
             "dropout": float(self.dropout),
             "bounded": bool(images and self.standardize),
         }
-        seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
+        seen = self._as_images(Scaling(self.center_, self.scale_).apply(X))
         rows = TensorRows.of(seen) if numbers is None else TensorRows.of(seen, numbers)
         everything, nothing = np.arange(len(X)), np.arange(0)
         yield from self._train(no_objective, rows, everything, nothing, seed=seed, state=state)
@@ -210,7 +210,7 @@ class GAN(GameEstimator):
         module = self._ready_module()
         X, _ = flat_pictures(type(self).__name__, X, order_of_pixels(self))
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
+        seen = self._as_images(Scaling(self.center_, self.scale_).apply(X))
         logits = self._with_classes(_part(module, "discriminator"), seen, y).astype(np.float64)
         values = logits if self.loss in ("wasserstein", "relativistic") else 1 / (1 + np.exp(-logits))
         return values.reshape(len(X), -1).mean(axis=1)
@@ -257,7 +257,7 @@ class GAN(GameEstimator):
             return Scaling.none(X.shape[1])
         return pixel_scaling(X) if images else Scaling.of(X)
 
-    def _shaped(self, X: np.ndarray) -> np.ndarray:
+    def _as_images(self, X: np.ndarray) -> np.ndarray:
         return shape_images(self, X, self.network_["shape"])
 
     def _network(self) -> nn.Module:

@@ -371,7 +371,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         # Setting the mode of every part anew takes longer than a layer does for one row.
         return self._module.eval() if any(part.training for part in self._module.modules()) else self._module
 
-    def _placed(self, array: np.ndarray) -> Tensor:
+    def _to_device(self, array: np.ndarray) -> Tensor:
         """``array`` where the network is, its floating-point numbers in the precision of the network."""
         weight = next(self._ready_module().parameters())
         tensor = torch.from_numpy(array)

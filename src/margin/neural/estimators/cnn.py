@@ -116,7 +116,7 @@ class CNNEstimator(InitialWeights, ImageEstimator):
         plain = isinstance(self.architecture, str) and self.architecture.startswith(("alexnet", "vgg"))
         return SLOW_RATE if plain and self.norm is None else USUAL_RATE
 
-    def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
+    def _description(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
         named = isinstance(self.architecture, str)
         owner = type(self).__name__
         norm = {} if self.norm is None else {"norm": describe(f"{owner}: norm", self.norm, NORMALIZATIONS)}

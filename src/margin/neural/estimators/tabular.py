@@ -198,7 +198,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
 
         return outputs, x
 
-    def _averaged(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
+    def _average_networks(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
         """``average`` of the outputs (networks, rows, columns) over the networks."""
         module = self._ready_module()
         return self._evaluate(lambda x: average(module(x)), RobustScaling(self.center_, self.scale_).apply(X))

@@ -80,7 +80,7 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
         """The targets, the mean over the networks; one column each if there were several in the fit."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
-        Y = self._averaged(X, lambda outputs: self._predictions(outputs).mean(dim=0))
+        Y = self._average_networks(X, lambda outputs: self._predictions(outputs).mean(dim=0))
         Y = Scaling(self.target_center_, self.target_scale_).undo(Y)
         return Y[:, 0] if self.single_target_ else Y
 

@@ -152,10 +152,10 @@ class TextNetwork(nn.Module):
         self.get_buffer("rarity").copy_(rarity)
 
     def forward(self, ids: Tensor) -> Tensor:
-        out: Tensor = self.head(self.dropout(self.pooled(ids)))
+        out: Tensor = self.head(self.dropout(self.pool(ids)))
         return out
 
-    def pooled(self, ids: Tensor) -> Tensor:
+    def pool(self, ids: Tensor) -> Tensor:
         """One vector for each text, (N, size)."""
         states = self.encoder(ids)
         if self.encoder.architecture == "cnn":

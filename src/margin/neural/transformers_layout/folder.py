@@ -79,7 +79,7 @@ def save_transformers(module: nn.Module, folder: str | os.PathLike[str]) -> Path
 
     folder, settings = Path(folder), describe(module)
     ours = {name: tensor.detach() for name, tensor in module.state_dict().items()}
-    tensors = {entry.theirs: entry.written(ours).clone() for entry in entries_of(module)}
+    tensors = {entry.theirs: entry.to_theirs(ours).clone() for entry in entries_of(module)}
     folder.mkdir(parents=True, exist_ok=True)
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     (folder / CONFIG).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
@@ -132,7 +132,7 @@ def _check(
         if entry.theirs not in stored:
             raise ValueError(f"load_transformers: {path} must have the tensor {entry.theirs}; it has none.")
         tensor = file.get_slice(stored[entry.theirs])
-        shape, needed = tuple(tensor.get_shape()), tuple(entry.written(ours).shape)
+        shape, needed = tuple(tensor.get_shape()), tuple(entry.to_theirs(ours).shape)
         if shape != needed:
             raise ValueError(f"load_transformers: {entry.theirs} in {path} must have shape {needed}; got {shape}.")
         if tensor.get_dtype() not in NUMBERS:

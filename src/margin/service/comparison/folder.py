@@ -67,12 +67,12 @@ class ComparisonFolder:
                 continue
             lines.append(line)
             if settings.get(trial.model, trial.settings) == trial.settings:
-                trial = self._measured(trial, metric, plan, y)
+                trial = self._measure_stored(trial, metric, plan, y)
                 trials += [trial] if trial is not None else []
         write_atomically(self._trials_path, "".join(line + "\n" for line in lines).encode())
         return list({trial.key: trial for trial in trials}.values())
 
-    def _measured(self, trial: Trial, metric: Metric, plan: FoldPlan, y: np.ndarray) -> Trial | None:
+    def _measure_stored(self, trial: Trial, metric: Metric, plan: FoldPlan, y: np.ndarray) -> Trial | None:
         if metric.name in trial.scores or metric.name in trial.reasons:
             return trial
         if trial.stage not in (FOLD, HELD_OUT) or not self._output_path(trial.model, trial.fold).exists():

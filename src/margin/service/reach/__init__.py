@@ -61,12 +61,12 @@ class Reach:
 def product() -> Reach:
     """The reach of the catalog's estimators, of the public functions and of the commands."""
     package = Package(read_sources(Path(margin.__file__).parent, without=("notes",)))
-    estimators = {entry.name: package.reached(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
+    estimators = {entry.name: package.reach(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
     classes = [path for path in catalog.registry().values() if path.startswith("margin.")]
     offered = [f"{module}.{name}" for name, module in catalog.FUNCTIONS.items()]
     run = [*_roots(package, [*classes, *offered]), *COMMANDS]
     public = [f"{module}.{name}" for module, names in catalog.PUBLIC_FUNCTIONS.items() for name in names]
-    return Reach(package, package.reached([*run, *_roots(package, public)]), package.reached(run), estimators)
+    return Reach(package, package.reach([*run, *_roots(package, public)]), package.reach(run), estimators)
 
 
 def paths_of(row: atlas.Row, folder: Path | None = None) -> dict[str, list[str]]:

@@ -69,7 +69,7 @@ class Package:
         names = {name for owner in self.mro(path) for name in self.parts[owner].methods if not name.startswith("_")}
         return [found for name in sorted(names) if (found := self.method(path, name)) is not None]
 
-    def reached(self, roots: Iterable[str]) -> frozenset[str]:
+    def reach(self, roots: Iterable[str]) -> frozenset[str]:
         """All parts that running ``roots`` can run, themselves included."""
         return frozenset(_Walk(self, roots).reached)
 

@@ -95,7 +95,7 @@ class C45(CategoryTreeClassifier, Estimator):
             threshold_criterion=self.threshold_criterion,
             threshold_penalty=self.threshold_penalty,
         )
-        tree = grow(self._encoded(columns), labels, weights, len(classes), settings)
+        tree = grow(self._encode_rows(columns), labels, weights, len(classes), settings)
         self.classes_ = classes
         self.tree_ = tree if self.confidence is None else error_based_pruning(tree, self.confidence)
         return self

@@ -77,7 +77,7 @@ class GrowingTree:
         """The tree so far, as views that stay true until the next split."""
         return {name: array[: self.size] for name, array in self.arrays.items()}
 
-    def finished(self) -> Tree:
+    def grown_tree(self) -> Tree:
         """The tree so far, as arrays of its own."""
         return {name: array.copy() for name, array in self.tree().items()}
 

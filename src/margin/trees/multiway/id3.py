@@ -80,7 +80,7 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
         columns, classes, labels, weights = self._training_rows(X, y, sample_weight)
         self.classes_ = classes
         self.categories_ = {j: sort_categories(column) for j, column in enumerate(columns)}
-        codes = self._encoded(columns).astype(np.int64)
+        codes = self._encode_rows(columns).astype(np.int64)
         sizes = np.array([len(known) for known in self.categories_.values()])
         self._loop = growth = _Growth(self, codes, sizes, labels, weights, self._column_names())
         if state is not None:
@@ -89,7 +89,7 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
         for record in growth.splits():
             self.tree_ = growth.growing.tree()
             yield record
-        self.tree_ = growth.growing.finished()
+        self.tree_ = growth.growing.grown_tree()
 
 
 class _Growth:
@@ -124,7 +124,7 @@ class _Growth:
 
     def state(self) -> dict[str, Any]:
         return {
-            "tree": self.growing.finished(),
+            "tree": self.growing.grown_tree(),
             "rows": self.rows.copy(),
             "start": np.array(self.start),
             "stop": np.array(self.stop),

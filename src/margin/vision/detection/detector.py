@@ -148,12 +148,12 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         check_is_fitted(self)
         module: Any = self._ready_module()
         images = self._images(X)
-        proposals = self._placed(self._proposals(images))
+        proposals = self._to_device(self._proposals(images))
         boxes: list[Boxes] = []
         with torch.inference_mode(), torch_threads(available()):
             for start in range(0, len(images), EVALUATION_IMAGES):
                 cut = slice(start, start + EVALUATION_IMAGES)
-                x = module.prepare(self._placed(images[cut]))
+                x = module.prepare(self._to_device(images[cut]))
                 found = module.body.detect(x, proposals[cut])
                 boxes += [self._final(one, module.body.suppresses, image_size(x)) for one in found]
         return boxes
@@ -174,8 +174,8 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             raise ValueError(f"ObjectDetector: explain needs an architecture with regions; got {name!r}.")
         images = self._images(np.asarray(image)[None])
         with torch.inference_mode(), torch_threads(available()):
-            x = module.prepare(self._placed(images))
-            stages = module.body.stages(x, self._placed(self._proposals(images)))
+            x = module.prepare(self._to_device(images))
+            stages = module.body.stages(x, self._to_device(self._proposals(images)))
         return {name: tensor.numpy(force=True) for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
 
     def _final(self, detected: Detected, suppresses: bool, size: tuple[int, int]) -> Boxes:

@@ -27,7 +27,7 @@ def small() -> Any:
     return NoiseSchedule(BETAS)
 
 
-def seeded(seed: int) -> Any:
+def seeded_noise(seed: int) -> Any:
     import torch
 
     return torch.Generator().manual_seed(seed)
@@ -59,7 +59,7 @@ def steps_and_closed_form_agree_and_the_end_is_standard_normal(seed: int) -> Ver
     n, schedule = 40_000, noise_schedule("linear", 60)
     rng = np.random.default_rng(seed)
     data = torch.from_numpy(np.where(rng.random((n, 1)) < 0.3, 3.0, -1.0))
-    states = walk(schedule, data, seeded(seed))
+    states = walk(schedule, data, seeded_noise(seed))
     at_once = add_noise(schedule, data, 30, torch.from_numpy(rng.standard_normal((n, 1))))
     unit = torch.from_numpy(rng.standard_normal((n, 1)))
     kept = forward_step(schedule, unit, 30, torch.from_numpy(rng.standard_normal((n, 1))))
@@ -115,7 +115,7 @@ def the_closed_form_has_the_product_of_the_alphas(seed: int) -> Verdict:
 
     n, schedule = 100_000, small()
     mean, variance = (float(value) for value in noised_law(schedule, column(1.7), LAST))
-    states = walk(schedule, torch.full((n, 1), 1.7, dtype=torch.float64), seeded(seed))
+    states = walk(schedule, torch.full((n, 1), 1.7, dtype=torch.float64), seeded_noise(seed))
     error = ERRORS * math.sqrt(variance / n)
     simulated = (float(states[LAST].mean()), float(states[LAST].var()))
     truth = every(
@@ -239,8 +239,10 @@ def the_weighted_error_of_the_score_is_the_same_divergence(seed: int) -> Verdict
     )
     # Data of two clouds after all steps: which gradient explains the scores of their noisy rows?
     data = ExactMixture([[-2.0], [1.0]], [0.5, 0.5], [0.3, 0.7])
-    clean = data.sample(500, seeded(seed)).requires_grad_(True)
-    noisy = add_noise(schedule, clean, LAST, torch.randn(clean.shape, generator=seeded(seed + 1), dtype=torch.float64))
+    clean = data.sample(500, seeded_noise(seed)).requires_grad_(True)
+    noisy = add_noise(
+        schedule, clean, LAST, torch.randn(clean.shape, generator=seeded_noise(seed + 1), dtype=torch.float64)
+    )
     density = data.diffuse(schedule, LAST)
     (of_x_t,) = torch.autograd.grad(noisy.sum(), clean)
     rows_t = noisy.detach().requires_grad_(True)

@@ -142,7 +142,7 @@ def a_decoder_learns_to_continue_text(seed: int) -> Verdict:
 
     model, new = small_language_model(seed), sentences(seed + 100, 20)
     module = model._ready_module()
-    ids = torch.from_numpy(model._codes().joined(new[:1], "")[None])
+    ids = torch.from_numpy(model._codes().join_texts(new[:1], "")[None])
     with torch.inference_mode():
         p = module(ids[:, :20]).double().softmax(dim=-1).sum(dim=-1)
     text = model.generate("the cat ", max_tokens=40, random_state=seed)
