@@ -11,7 +11,7 @@ from torch import nn
 
 from margin.core.verdict import Verdict, equal, every, near
 from margin.interpretation.attribution import class_activation_map, grad_cam, resize_map
-from margin.interpretation.language_parts import ablated, ablations, completion_log_probability
+from margin.interpretation.language_parts import ablate, ablations, completion_log_probability
 from margin.neural.weights import build
 from margin.text import LanguageModel
 
@@ -89,7 +89,7 @@ def a_part_that_writes_nothing(seed: int) -> Verdict:
                 expected.append(math.exp(completion_log_probability(model, prompt, completion)))
                 for p, old in zip(linears[-1].parameters(), kept):
                     p.copy_(old)
-            with ablated(model, block, part):
+            with ablate(model, block, part):
                 silenced.append(math.exp(completion_log_probability(model, prompt, completion)))
     found = ablations(model, prompt, completion)
     return every(

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from margin.cli.arguments import DATA
-from margin.cli.output import print_json, reported, result
+from margin.cli.output import print_json, report_problems, result
 
 if TYPE_CHECKING:
     from margin.data import ColumnProfile, Profile
@@ -44,7 +44,7 @@ def describe(
     """Describe a table: kind and use of every column with the reason, leaks, duplicates, groups, time order."""
     from margin.service.describing import describe as describe_table
 
-    with reported():
+    with report_problems():
         profile = describe_table(data, target=target, kinds=kinds or (), ignore=ignore or ())
     if as_json:
         print_json(profile.as_dict())

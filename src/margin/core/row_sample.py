@@ -35,7 +35,7 @@ def sample_rows(stream: Stream, n: int, random_state: int = 0) -> RowBlock:
     if not kept:
         raise ValueError("The stream has no rows.")
     y = None if kept[0].y is None else np.concatenate([part.y for part in kept if part.y is not None])
-    return RowBlock(_stacked([part.X for part in kept]), y)
+    return RowBlock(_stack([part.X for part in kept]), y)
 
 
 class _Draw:
@@ -56,7 +56,7 @@ class _Draw:
         if not found:
             return DrawnRows(np.zeros(0), None, None)
         y = None if found[0].y is None else np.concatenate([one.y for one in found if one.y is not None])
-        return DrawnRows(np.concatenate([one.keys for one in found]), _stacked([one.X for one in found]), y)
+        return DrawnRows(np.concatenate([one.keys for one in found]), _stack([one.X for one in found]), y)
 
 
 class NumberedPart:
@@ -86,7 +86,7 @@ def _below(rows: DrawnRows, bound: float) -> DrawnRows:
     return DrawnRows(rows.keys[kept], X, None if rows.y is None else rows.y[kept])
 
 
-def _stacked(parts: list[Any]) -> Any:
+def _stack(parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     import pandas as pd

@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.data.delimited import unique_names
 from margin.data.inference import infer, object_column
-from margin.data.kinds import stored
+from margin.data.kinds import store_values
 from margin.data.table import Table
 from margin.data.values import column_of_values
 
@@ -149,23 +149,23 @@ def _from_series(name: str, series: Any) -> tuple[str, np.ndarray]:
     import pandas as pd
 
     if isinstance(series.dtype, pd.CategoricalDtype):
-        return stored(series.astype(object).to_numpy(), "category", name=name)
+        return store_values(series.astype(object).to_numpy(), "category", name=name)
     if pd.api.types.is_bool_dtype(series.dtype):
-        return stored(series.astype(object).to_numpy(), "flag", name=name)
+        return store_values(series.astype(object).to_numpy(), "flag", name=name)
     if pd.api.types.is_integer_dtype(series.dtype):
-        return stored(series.astype(object).to_numpy() if series.hasnans else series.to_numpy(), name=name)
+        return store_values(series.astype(object).to_numpy() if series.hasnans else series.to_numpy(), name=name)
     if pd.api.types.is_numeric_dtype(series.dtype):
         if pd.api.types.is_complex_dtype(series.dtype):
             raise ValueError(f"from_pandas: column {name!r} has type {series.dtype}, which no kind holds.")
-        return stored(series.to_numpy(dtype=np.float64, na_value=np.nan), "number", name=name)
+        return store_values(series.to_numpy(dtype=np.float64, na_value=np.nan), "number", name=name)
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         naive = series.dt.tz_convert("UTC").dt.tz_localize(None) if series.dt.tz is not None else series
-        return stored(naive.to_numpy(), "date", name=name)
+        return store_values(naive.to_numpy(), "date", name=name)
     if pd.api.types.is_timedelta64_dtype(series.dtype):
-        return stored(series.dt.total_seconds().to_numpy(), "number", name=name)
+        return store_values(series.dt.total_seconds().to_numpy(), "number", name=name)
     if isinstance(series.dtype, pd.PeriodDtype):
-        return stored(series.dt.to_timestamp().to_numpy(), "date", name=name)
-    return stored(series.astype(object).to_numpy(), name=name)
+        return store_values(series.dt.to_timestamp().to_numpy(), "date", name=name)
+    return store_values(series.astype(object).to_numpy(), name=name)
 
 
 def _from_arrow_column(name: str, column: Any) -> tuple[str, np.ndarray]:
@@ -174,21 +174,25 @@ def _from_arrow_column(name: str, column: Any) -> tuple[str, np.ndarray]:
 
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return stored(np.array(column.to_pylist(), dtype=object), "category", name=name)
+        return store_values(np.array(column.to_pylist(), dtype=object), "category", name=name)
     if pa.types.is_boolean(kind):
-        return stored(np.array(column.to_pylist(), dtype=object), "flag", name=name)
+        return store_values(np.array(column.to_pylist(), dtype=object), "flag", name=name)
     if pa.types.is_integer(kind):
-        return stored(column.to_numpy() if not column.null_count else np.array(column.to_pylist(), object), name=name)
+        return store_values(
+            column.to_numpy() if not column.null_count else np.array(column.to_pylist(), object), name=name
+        )
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = pc.cast(column, pa.float64(), safe=False)
-        return stored(np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), "number", name=name)
+        return store_values(np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), "number", name=name)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return stored(pc.cast(column, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "date", name=name)
+        return store_values(
+            pc.cast(column, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "date", name=name
+        )
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         encoded = pc.dictionary_encode(pc.cast(column, pa.string())).combine_chunks()
         labels = encoded.dictionary.to_pylist() if column.length() else []
         labels = object_column(encoded, labels) if labels else np.full(column.length(), None, dtype=object)
-        return stored(labels, name=name)
+        return store_values(labels, name=name)
     if pa.types.is_null(kind):
-        return stored(np.full(column.length(), np.nan), "number", name=name)
+        return store_values(np.full(column.length(), np.nan), "number", name=name)
     raise ValueError(f"column {name!r} has type {kind}, which no kind holds")

@@ -133,10 +133,10 @@ def profile(
     goal = None if target is None else columns.pop(target)
     task = "density" if goal is None else _task(goal, user_kinds)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest: their differences are infinite
-        return _judged(read, columns, goal, task, user_kinds, ignored)
+        return _judge(read, columns, goal, task, user_kinds, ignored)
 
 
-def _judged(
+def _judge(
     read: Table,
     columns: dict[str, ColumnFacts],
     goal: ColumnFacts | None,

@@ -114,7 +114,7 @@ class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimato
                 f"X; got {X.shape[1]}."
             )
         chunk = self._moments(X, Y, weights)
-        total = chunk if first else self._merged(chunk)
+        total = chunk if first else self._merge(chunk)
         self.moments_ = asdict(total)
         return self._learn(solve_moments(total) or solve_dependent_moments(total, self.tol), total.weight, single)
 
@@ -178,7 +178,7 @@ class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimato
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, Y.reshape(len(Y), -1), weights, Y.ndim == 1
 
-    def _merged(self, chunk: RegressionMoments) -> RegressionMoments:
+    def _merge(self, chunk: RegressionMoments) -> RegressionMoments:
         earlier = RegressionMoments(**self.moments_)
         if len(earlier.mean_y) != len(chunk.mean_y):
             raise ValueError(

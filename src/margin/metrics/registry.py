@@ -50,7 +50,7 @@ def _scores(name: str, function: Any, greater: bool, bounds: tuple[float, float]
     return Metric(name, function, ("classification",), "predict_proba", greater, bounds=bounds, **more)
 
 
-def _averaged(name: str, function: Any, averages: tuple[str, ...], **more: Any) -> tuple[Metric, ...]:
+def _averages(name: str, function: Any, averages: tuple[str, ...], **more: Any) -> tuple[Metric, ...]:
     """The metric of the positive class and its averages over classes; an empty class counts 0."""
     of_positive = _labels(name, partial(function, zero_division=0.0), binary=True, averaged=True, **more)
     means = [_labels(f"{name}_{a}", partial(function, average=a, zero_division=0.0), **more) for a in averages]
@@ -75,11 +75,11 @@ _METRICS: tuple[Metric, ...] = (
     _regression("pinball", regression.pinball, options=("alpha",)),
     _labels("accuracy", confusion.accuracy),
     _labels("balanced_accuracy", confusion.balanced_accuracy),
-    *_averaged("precision", classification.precision, ("macro", "weighted", "micro")),
-    *_averaged("recall", classification.recall, ("macro", "weighted", "micro")),
-    *_averaged("f1", classification.f1, ("macro", "weighted", "micro")),
-    *_averaged("fbeta", partial(classification.fbeta, beta=2.0), ("macro", "weighted"), options=("beta",)),
-    *_averaged("jaccard", classification.jaccard, ("macro", "weighted")),
+    *_averages("precision", classification.precision, ("macro", "weighted", "micro")),
+    *_averages("recall", classification.recall, ("macro", "weighted", "micro")),
+    *_averages("f1", classification.f1, ("macro", "weighted", "micro")),
+    *_averages("fbeta", partial(classification.fbeta, beta=2.0), ("macro", "weighted"), options=("beta",)),
+    *_averages("jaccard", classification.jaccard, ("macro", "weighted")),
     _labels("specificity", classification.specificity, binary=True),
     _labels("negative_predictive_value", classification.negative_predictive_value, binary=True),
     _labels("matthews", confusion.matthews, CORRELATION),

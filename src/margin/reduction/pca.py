@@ -183,7 +183,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         counted = isinstance(n_components, numbers.Integral)
         self._check_count(most)
         if self.svd_solver in ("arpack", "randomized"):
-            return self._truncated(X, most if n_components is None else n_components)
+            return self._truncate(X, most if n_components is None else n_components)
         if n_components == "mle":
             return self._most_likely(principal_components(X, solver=self.svd_solver, ddof=1), X.shape)
         fraction = None if n_components is None or counted else float(n_components)
@@ -213,7 +213,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         return sparse_components(X, k, solver=solver, tol=float(self.tol), rng=as_generator(self.random_state))
 
-    def _truncated(self, X: np.ndarray, k: Any) -> PrincipalComponents:
+    def _truncate(self, X: np.ndarray, k: Any) -> PrincipalComponents:
         arpack, most = self.svd_solver == "arpack", min(X.shape)
         if not isinstance(k, numbers.Integral):
             raise ValueError(f"PCA: svd_solver={self.svd_solver!r} needs a number of components; got {k!r}.")

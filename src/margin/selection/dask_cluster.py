@@ -65,7 +65,7 @@ def cluster_client(cluster: Any) -> Iterator[Any]:
     kind, _, rest = text.partition(":")
     if not (kind == "local" and rest.isdigit() and int(rest) > 0) and "://" not in text:
         raise ValueError(f"cluster must be an address such as tcp://host:8786, or local:4; got {shown(cluster)}.")
-    distributed = _distributed()
+    distributed = _import_distributed()
     if kind == "local":
         made = distributed.LocalCluster(
             n_workers=int(rest),
@@ -86,7 +86,7 @@ def cluster_client(cluster: Any) -> Iterator[Any]:
         yield client
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError:

@@ -116,7 +116,7 @@ def columns_of(model: Any, predictions: Any, proba: bool) -> Columns:
     values = np.asarray(predictions)
     if proba:
         return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
-    return {"prediction": values} if values.ndim == 1 else _numbered("prediction_", values)
+    return {"prediction": values} if values.ndim == 1 else _number_columns("prediction_", values)
 
 
 def transform(model_path: str, data: str) -> Columns:
@@ -151,7 +151,7 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
         _refuse_unknown_classes(model, source, data)
         if source.y is not None and source.y.dtype.kind == "f" and np.asarray(model.classes_).dtype.kind in "OU":
             source = replace(source, y=source.y.astype(str).astype(object))  # numbers with a fraction were labels
-    if task == "forecasting" and _trained_on(manifest, source, data):
+    if task == "forecasting" and _is_trained_on(manifest, source, data):
         raise BadRequest(f"score: {data} is the series the model was trained on; give the values that follow it.")
     if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
         scores = evaluate(last_step(model), len(source.y), source.y, "regression")  # the steps that follow the fit
@@ -163,7 +163,7 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
     if source.untargeted:
         rows = source.untargeted + len(source.X)
         remarks.append(f"{source.untargeted:,} of {rows:,} rows have no {source.target} and are left out.")
-    if _trained_on(manifest, source, data):
+    if _is_trained_on(manifest, source, data):
         remarks.append(f"{data} holds the rows the model was trained on: scores on new rows are usually worse.")
     return scores, remarks
 
@@ -176,7 +176,7 @@ def sample(model_path: str, n: int, seed: int) -> Columns:
     draws = model.sample(n, random_state=seed)
     if hasattr(draws, "columns"):
         return {str(name): draws[name].to_numpy() for name in draws.columns}
-    return _numbered("x", np.asarray(draws))
+    return _number_columns("x", np.asarray(draws))
 
 
 def task_of(model: Any) -> str:
@@ -224,7 +224,7 @@ def _cannot(model: Any, path: str, lacking: str) -> str:
     return f"{name} in {path} {words[lacking]}: it has no {lacking}{instead}."
 
 
-def _numbered(prefix: str, values: np.ndarray) -> Columns:
+def _number_columns(prefix: str, values: np.ndarray) -> Columns:
     return {f"{prefix}{i}": column for i, column in enumerate(np.asarray(values).reshape(len(values), -1).T)}
 
 
@@ -237,7 +237,7 @@ def _output_names(model: Any, values: np.ndarray) -> list[str]:
     return names if len(names) == width else [f"x{i}" for i in range(width)]
 
 
-def _trained_on(manifest: dict[str, Any], source: Source, data: str) -> bool:
+def _is_trained_on(manifest: dict[str, Any], source: Source, data: str) -> bool:
     """Whether these are the training rows: by content, or by name where a comparison left some of them out."""
     identity = manifest.get("identity", {})
     if not identity:

@@ -38,7 +38,7 @@ def predict_blocks(model_path: str, data: str, *, proba: bool = False, keep: Seq
             double = next((name for name in keep if name in predicted), None)
             if double is not None:
                 raise BadRequest(f"predict: {double!r} cannot be kept: the predictions have that name.")
-            yield {**{name: as_written(_stored(block.X[name])) for name in keep}, **predicted}
+            yield {**{name: as_written(_store_values(block.X[name])) for name in keep}, **predicted}
 
 
 def _kinds_of(model: Any) -> dict[str, str]:
@@ -49,7 +49,7 @@ def _kinds_of(model: Any) -> dict[str, str]:
     return dict(getattr(model, "kinds", {}))
 
 
-def _stored(series: Any) -> Any:
+def _store_values(series: Any) -> Any:
     """A column of a block as a table stores it: None where an object is missing."""
     values = series.to_numpy(dtype=None if series.dtype.kind in "fM" else object)
     if values.dtype == object:

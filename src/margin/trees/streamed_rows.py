@@ -53,14 +53,14 @@ class StreamedRows:
         whole = len(learned) <= SUBSAMPLE
         if not whole:
             learned = learned[np.sort(rng.choice(len(learned), size=SUBSAMPLE, replace=False))]
-        taken = self.stream.runner.map(partial(_chosen, self.check, learned), self.parts)
+        taken = self.stream.runner.map(partial(_choose_rows, self.check, learned), self.parts)
         bins = find_bins(np.concatenate(list(taken)), max_bins, None, categorical, subsample=None)
         return Bins(bins.edges, bins.offsets, bins.categorical, bins.exact & whole)
 
     def codes(self, bins: Bins) -> np.ndarray:
         """The code of every value, (n, p)."""
         codes = row_array((len(self.y), self.width), np.uint8)
-        results = self.stream.runner.map(partial(_coded, self.check, bins), self.parts)
+        results = self.stream.runner.map(partial(_code_part, self.check, bins), self.parts)
         for numbered, found in zip(self.parts, results):
             codes[numbered.first : numbered.first + len(found)] = found
         return codes
@@ -84,7 +84,7 @@ def _targets(check: Check, part: StreamPart) -> list[np.ndarray]:
     return targets
 
 
-def _chosen(check: Check, numbers: np.ndarray, part: Any) -> np.ndarray:
+def _choose_rows(check: Check, numbers: np.ndarray, part: Any) -> np.ndarray:
     first, found = part.first, []
     for block in part.blocks():
         low, high = np.searchsorted(numbers, [first, first + len(block.X)])
@@ -93,5 +93,5 @@ def _chosen(check: Check, numbers: np.ndarray, part: Any) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _coded(check: Check, bins: Bins, part: Any) -> np.ndarray:
+def _code_part(check: Check, bins: Bins, part: Any) -> np.ndarray:
     return np.concatenate([apply_bins(checked_rows(check, part, block), bins) for block in part.blocks()])

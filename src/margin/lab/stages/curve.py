@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, rounded, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, round_values, window_of
 
 __all__ = ["curve", "forecast", "series", "states"]
 
@@ -23,14 +23,18 @@ def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     band = (
         None
         if deviation is None
-        else {"x": rounded(line), "low": rounded(mean - 2 * deviation), "high": rounded(mean + 2 * deviation)}
+        else {
+            "x": round_values(line),
+            "low": round_values(mean - 2 * deviation),
+            "high": round_values(mean + 2 * deviation),
+        }
     )
-    lines = [{"xy": rounded(np.column_stack([line, mean]))}]
-    points: Panel = {"xy": rounded(xy), "editable": True}
+    lines = [{"xy": round_values(np.column_stack([line, mean]))}]
+    points: Panel = {"xy": round_values(xy), "editable": True}
     if hasattr(model, "support_"):
         points["ring"] = np.asarray(model.support_).tolist()
     marks = _inducing(model, window)
-    residuals = rounded(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
+    residuals = round_values(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
     return [chart(window, axes=["x", "y"], band=band, lines=lines, points=points, residuals=residuals, centers=marks)]
 
 
@@ -44,7 +48,7 @@ def _prediction(model: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | Non
 def _inducing(model: Any, window: list[float]) -> list[Any] | None:
     """Where the pseudo-inputs of a sparse Gaussian process lie, along the lower edge."""
     places = getattr(model, "inducing_points_", None)
-    return None if places is None else rounded([[float(place[0]), window[2]] for place in places])
+    return None if places is None else round_values([[float(place[0]), window[2]] for place in places])
 
 
 def series(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -58,7 +62,7 @@ def series(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         label = int(said[i]) if hasattr(model, "classes_") else 0
         right = "" if not hasattr(model, "classes_") else (" ✓" if said[i] == y[i] else " ✗")
         told = f"{said[i]}{right}" if hasattr(model, "classes_") else f"{said[i]:.2f}, true {y[i]:.2f}"
-        lines.append({"xy": rounded(np.column_stack([steps, row])), "color": label, "name": told})
+        lines.append({"xy": round_values(np.column_stack([steps, row])), "color": label, "name": told})
     window = window_of(xy, 0.05)
     window[1] += 0.3 * (window[1] - window[0])  # for what is said at the end of each
     return [chart(window, bare=True, lines=lines), bars([("score", model.score(X, y))], "over all series", most=1)]
@@ -72,10 +76,10 @@ def forecast(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     low, high = np.asarray(model.predict_interval(coverage=0.9)).T
     xy = np.column_stack([np.concatenate([past, ahead, ahead]), np.concatenate([values, low, high])])
     lines = [
-        {"xy": rounded(np.column_stack([past, values])), "color": 0, "name": "series"},
-        {"xy": rounded(np.column_stack([ahead, coming])), "color": 1, "name": "forecast"},
+        {"xy": round_values(np.column_stack([past, values])), "color": 0, "name": "series"},
+        {"xy": round_values(np.column_stack([ahead, coming])), "color": 1, "name": "forecast"},
     ]
-    band = {"x": ahead.tolist(), "low": rounded(low), "high": rounded(high), "color": 1}
+    band = {"x": ahead.tolist(), "low": round_values(low), "high": round_values(high), "color": 1}
     return [chart(window_of(xy, 0.06), axes=["month", "passengers"], lines=lines, band=band)]
 
 
@@ -84,7 +88,9 @@ def states(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     steps, path = np.arange(len(X)), np.asarray(model.predict(X))
     xy = np.column_stack([steps, X[:, 0]])
     names = [f"state {k}" for k in range(len(model.means_))]
-    lines = [{"xy": rounded(np.column_stack([steps, model.means_[path, 0]])), "color": 0, "name": "mean of the state"}]
-    points = {"xy": rounded(xy), "label": path.tolist()}
+    lines = [
+        {"xy": round_values(np.column_stack([steps, model.means_[path, 0]])), "color": 0, "name": "mean of the state"}
+    ]
+    points = {"xy": round_values(xy), "label": path.tolist()}
     shown = chart(window_of(xy, 0.06), axes=["step", "value"], lines=lines, points=points, classes=names)
     return [shown, matrix(model.transmat_, names, names, "chance of the next state")]

@@ -57,7 +57,7 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
         self._describe(images, weight, train, len(classes))
         self.classes_ = classes
         rows = self._rows(images, codes, weight)
-        objective = self._augmented(self._class_loss())
+        objective = self._augment_loss(self._class_loss())
         held = None if given is None else self._own_rows(given)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy, held=held)
         if self.loss == "cross_entropy" and not any(change.startswith("mixup") for change in self.augment or ()):

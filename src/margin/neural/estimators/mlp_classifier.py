@@ -80,7 +80,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         given = own_rows(self, validation_data)
         X, y = self._validate(X, y, reset=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
-        classes, codes = _coded(y)
+        classes, codes = _code_classes(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"MLPClassifier: warm_start must go on with classes {self.classes_}; got {classes}. "
@@ -126,7 +126,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         if several != (y.ndim == 2):
             raise ValueError("MLPClassifier: validation_data must have labels of the form of y.")
         if several:
-            return X, _coded(y)[1], weight
+            return X, _code_classes(y)[1], weight
         return self._class_weighted(X, known_classes(self, y, classes), classes, weight)
 
     @available_if(has_first_order_solver)
@@ -141,7 +141,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         first = not hasattr(self, "classes_")
         X, y = self._validate(X, y, reset=first)
         if first:
-            seen, codes = _coded(y)
+            seen, codes = _code_classes(y)
             known = seen if classes is None else np.unique(classes)
             self._begin(X, np.ones(X.shape[0]), codes, known)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -221,7 +221,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         return tags
 
 
-def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _code_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes and the code of every row; several labels per row are their own codes."""
     if y.ndim == 2:
         return np.arange(y.shape[1]), y

@@ -101,7 +101,7 @@ class TabularNetClassifier(ClassifierMixin, LossOfClasses, TabularNetEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
         log_members, temperature = math.log(self.network_["n_networks"]), self.temperature_
-        return self._averaged(
+        return self._average_networks(
             X, lambda outputs: fused_logsumexp(fused_log_softmax(outputs / temperature, dim=2), dim=0) - log_members
         )
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
 from margin.neural.training.processes import Processes
-from margin.neural.training.steps import Terms, measured
+from margin.neural.training.steps import Terms, measure
 
 __all__ = ["GradientParts", "part_seed"]
 
@@ -95,7 +95,7 @@ class GradientParts:
             buffer.copy_(value)
         for parameter in self.parameters:
             parameter.grad = None
-        means = measured(terms_of(piece), piece)
+        means = measure(terms_of(piece), piece)
         means["loss"].total.backward(inputs=self.parameters)
         gradients = [None if p.grad is None else p.grad.contiguous() for p in self.parameters]
         sums = [torch.as_tensor(number).detach() for mean in means.values() for number in mean]

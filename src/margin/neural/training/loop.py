@@ -107,7 +107,8 @@ class Training:
         wrong = [name for name, mean in means.items() if name.endswith("loss") and not math.isfinite(mean)]
         if wrong:
             raise TrainingDiverged(
-                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; {self._returned()}"
+                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; "
+                f"{self._take_best_back()}"
                 "a smaller learning rate or a clip_norm keeps it finite."
             )
         first = {"train_loss": means.pop("loss")} if "loss" in means else {}
@@ -206,7 +207,7 @@ class Training:
         if all(np.isfinite(array).all() for array in weights.values() if array.dtype.kind == "f"):
             self.kept = self.steps, weights
 
-    def _returned(self) -> str:
+    def _take_best_back(self) -> str:
         """Go back to the weights that were kept, and say so."""
         if self.kept is None:  # they were not finite from the start
             return ""

@@ -100,7 +100,7 @@ def prepare(
     if rare := rarest_class(plan):
         remarks.append(rare)
     decides = replace_undefined_metric(decides, request, opened, plan)
-    given = _given(data, opened)
+    given = _describe_source(data, opened)
     identity, facts = _identity(opened, request)
     folder = None if out is None else folder_for(out, identity, facts, existing)
     candidates, left_out = candidates_for(opened, request, decides)
@@ -120,7 +120,7 @@ def prepare(
     return job
 
 
-def _given(data: Any, opened: OpenedData) -> str:
+def _describe_source(data: Any, opened: OpenedData) -> str:
     """How the data came."""
     if isinstance(data, str | Path):
         return "spec"

@@ -107,7 +107,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
             raise ValueError("Segmenter: validation_data must be (X, y); images here have no weights.")
         images = check_images(self, X, self.image_shape, self.channels)
         masks = _masks(y, images)
-        known = self._known(masks)
+        known = self._known_pixels(masks)
         if not known.any():
             raise ValueError(f"Segmenter: y must have a pixel that is not {self.ignore_index}, the ignore_index.")
         classes, codes = encode_classes(masks[known])
@@ -127,7 +127,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
                 "scale": scale,
             }
         self.classes_ = classes
-        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scattered(codes, known))
+        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scatter(codes, known))
         held = None if given is None else self._own_rows(given)
         changes = parse_augmentations("Segmenter: augment", self.augment or ())
         objective = partial(self._loss, changes=changes)
@@ -138,10 +138,10 @@ class Segmenter(ImageParameters, NeuralEstimator):
         shape = (self.network_["in_channels"], None, None)
         images = check_images(self, given.X, self.image_shape, self.channels, fitted=shape)
         masks = _masks(given.y, images)
-        known = self._known(masks)
-        return ImageRows.of(images, _scattered(known_classes(self, masks[known], self.classes_), known))
+        known = self._known_pixels(masks)
+        return ImageRows.of(images, _scatter(known_classes(self, masks[known], self.classes_), known))
 
-    def _known(self, masks: np.ndarray) -> np.ndarray:
+    def _known_pixels(self, masks: np.ndarray) -> np.ndarray:
         """Which pixels have a class."""
         if self.ignore_index is None:
             return np.ones(masks.shape, dtype=bool)
@@ -173,7 +173,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         """Mean IoU over the classes of the fit."""
         codes = self.predict_proba(X).argmax(axis=1)
         masks = _masks(y, codes)
-        known = self._known(masks)
+        known = self._known_pixels(masks)
         unknown = np.setdiff1d(masks[known], self.classes_)
         if len(unknown):
             raise ValueError(f"Segmenter: y must have the classes of the fit, {self.classes_}; got {unknown[0]!r}.")
@@ -270,7 +270,7 @@ def _known_pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float) -> Tens
     return (1 - dice_weight) * entropy + dice_weight * missing
 
 
-def _scattered(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _scatter(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Codes of the known pixels at their positions, ``UNKNOWN`` elsewhere."""
     masks = np.full(known.shape, UNKNOWN, dtype=np.int64)
     masks[known] = codes
