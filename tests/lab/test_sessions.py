@@ -194,9 +194,9 @@ def test_a_session_whose_tab_is_closed_is_ended(pool, monkeypatch):
     watched, left = (pool.create(PlayRequest("kmeans"), play=True) for _ in range(2))
     monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic == watched.topic))
     now = time.monotonic()
-    pool.end_unwatched(now + sessions.UNWATCHED - 30)
+    pool.end_unwatched(now + sessions.UNWATCHED - 10)
     assert len(pool) == 2
-    pool.end_unwatched(now + sessions.UNWATCHED + 30)
+    pool.end_unwatched(now + sessions.UNWATCHED + 10)
     assert len(pool) == 1
     assert left.closed
     assert not watched.closed

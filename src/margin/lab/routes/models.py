@@ -62,13 +62,14 @@ def _on_stage(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts with what the page needs of the stage; ``looks`` say for some sets what is worth looking at."""
     name, scene = facts["name"], scene_of(facts["name"])
     shown = {k: setting_text(v) for k, v in scene.params.items() if not callable(v) and not isinstance(v, Made | dict)}
+    attributes = [row["name"] for row in facts.get("attributes", ())]
     stage = {
         "kind": scene.kind,
-        "data": scene.data,
-        "view": scene.view,
+        "data": scene.sets,
+        "view": {data: scene.view_of(data) for data in scene.sets},
         "params": shown,
-        "drawable": scene.drawable,
-        "reading": reading(scene.view, [row["name"] for row in facts.get("attributes", ())]),
+        "drawable": [data for data in scene.sets if scene.drawable(data)],
+        "reading": {data: reading(scene.view_of(data), attributes) for data in scene.sets},
         "looks": {preset.data: preset.sentence for preset in PRESETS if preset.model == name},
     }
     return {**facts, "scene": stage}

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, rounded, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, place_of, rounded, window_of
 
 __all__ = ["curve", "forecast", "series", "states"]
 
@@ -20,18 +22,61 @@ def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = window_of(xy, 0.15)
     line = np.linspace(window[0], window[1], 240)
     mean, deviation = _prediction(model, line[:, None])
-    band = (
-        None
-        if deviation is None
-        else {"x": rounded(line), "low": rounded(mean - 2 * deviation), "high": rounded(mean + 2 * deviation)}
-    )
-    lines = [{"xy": rounded(np.column_stack([line, mean]))}]
     points: Panel = {"xy": rounded(xy), "editable": True}
     if hasattr(model, "support_"):
         points["ring"] = np.asarray(model.support_).tolist()
-    marks = _inducing(model, window)
     residuals = rounded(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
-    return [chart(window, axes=["x", "y"], band=band, lines=lines, points=points, residuals=residuals, centers=marks)]
+    layers: Panel = {
+        "band": None if deviation is None else _band(line, mean, deviation),
+        "lines": [*_terms(model, line), {"xy": rounded(np.column_stack([line, mean]))}],
+        "points": points,
+        "residuals": residuals,
+        "centers": _inducing(model, window),
+    }
+    if hasattr(model, "X_train_") or hasattr(model, "kneighbors"):
+        layers["hover"] = True
+        _under_the_mouse(model, X, y, place_of(probe), line, layers)
+    return [chart(window, axes=["x", "y"], **layers)]
+
+
+def _band(line: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> Panel:
+    return {"x": rounded(line), "low": rounded(mean - 2 * deviation), "high": rounded(mean + 2 * deviation)}
+
+
+def _terms(model: Any, line: np.ndarray) -> list[Panel]:
+    """The basis functions times their weights: thin lines that add up to the prediction, less its constant."""
+    if hasattr(model, "basis_"):
+        weights, name = np.asarray(model.coef_), "coef_"
+    elif hasattr(model, "knots_"):
+        weights, name = np.asarray(model.values_[0]), "values_"
+    else:
+        return []
+    alone, found = copy.copy(model), []
+    for k in range(len(weights)):
+        only = np.where(np.arange(len(weights)) == k, weights, 0.0)
+        setattr(alone, name, only if name == "coef_" else [only])
+        term = np.asarray(alone.predict(line[:, None])).ravel() - model.intercept_
+        found.append({"xy": rounded(np.column_stack([line, term])), "color": k, "thin": True})
+    return found
+
+
+def _under_the_mouse(model: Any, X: Any, y: Any, place: np.ndarray | None, line: np.ndarray, layers: Panel) -> None:
+    """With a point where the mouse is: the band that it would leave; or the neighbors that decide there."""
+    if place is None:
+        return
+    if hasattr(model, "kneighbors"):
+        near = model.kneighbors(place[None, :1])[1][0]
+        said = float(np.ravel(model.predict(place[None, :1]))[0])
+        layers["points"]["ring"] = near.tolist()
+        layers["labels"] = [[float(place[0]), round(said, 4), f"{said:.2f}, the mean of {len(near)}", 1]]
+        return
+    # The kernel that was learned, noise included, and one row more: no search, so it keeps up with the mouse.
+    normalized = bool(np.any(model.y_std_ != 1.0))
+    more = clone(model).set_params(kernel=model.kernel_, alpha=1e-10, optimizer=None, normalize_y=normalized)
+    more.fit(np.vstack([X, place[None, :1]]), np.append(y, place[1]))
+    mean, deviation = more.predict(line[:, None], return_std=True)
+    layers["band"] = [layers["band"], {**_band(line, mean, deviation), "color": 1}]
+    layers["labels"] = [[*rounded(place), "if there were a point", 1]]
 
 
 def _prediction(model: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, chart, grid, packed, rounded, window_of
+from margin.lab.stages.panels import Panel, chart, grid, packed, place_of, rounded, window_of
 
 __all__ = ["axes", "cells", "clusters", "density", "embedding", "path", "regions", "samples", "translated"]
 
@@ -23,7 +23,20 @@ def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     points = {"xy": rounded(X), "label": _positions(y, model.classes_), "editable": True}
     if support is not None:
         points["ring"] = np.asarray(support).tolist()
-    return [chart(window, surface=surface, contour=line, points=points, classes=[str(c) for c in model.classes_])]
+    layers = _neighbors(model, X, place_of(probe)) if hasattr(model, "kneighbors") else {}
+    names = [str(c) for c in model.classes_]
+    return [chart(window, surface=surface, contour=line, points=points, classes=names, **layers)]
+
+
+def _neighbors(model: Any, X: Any, place: np.ndarray | None) -> Panel:
+    """Lines from the mouse to the rows that decide there, and what they say."""
+    if place is None:
+        return {"hover": True}
+    near, chance = model.kneighbors(place[None])[1][0], model.predict_proba(place[None])[0]
+    best = int(chance.argmax())
+    lines = [{"xy": rounded([place, X[i]]), "color": -1, "thin": True} for i in near]
+    said = f"{model.classes_[best]}: {100 * chance[best]:.0f} % of {len(near)}"
+    return {"hover": True, "lines": lines, "labels": [[*rounded(place), said, best]]}
 
 
 def cells(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:

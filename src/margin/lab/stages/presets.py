@@ -62,6 +62,15 @@ PRESETS = (
         beside=("learning_rate=0.9", "max_depth=2"),
     ),
     Preset(
+        "The lasso lets go of columns",
+        "One weight at a time finds its place; the stronger the penalty, the more of them are exactly zero.",
+        "lasso",
+        "patients",
+        ("alpha=0.2",),
+        speed=4,
+        beside=("alpha=0.01",),
+    ),
+    Preset(
         "A kernel machine and its margin",
         "Only the ringed points hold the border; drag one of them, then one of the others.",
         "svc",
@@ -71,7 +80,7 @@ PRESETS = (
     ),
     Preset(
         "A Gaussian process knows where it knows",
-        "The band tightens where points are; add some in the gap.",
+        "The band tightens where points are: move the mouse through the gap, and click to add some.",
         "gaussian-process-regressor",
         "wave",
         speed=6,

@@ -18,6 +18,7 @@ const rowLink = (row) => html`<li key=${row.id}><a href="/notes/row/${row.id}">$
 
 export default function Screen({ name, facts, query, navigate }) {
   const scene = facts.scene, data = scene.data.includes(query.data) ? query.data : scene.data[0];
+  const drawable = scene.drawable.includes(data), view = scene.view[data];
   const seed = Math.max(0, Math.floor(Number(query.seed) || 0)), twins = query.beside !== undefined;
   const [points, setPoints] = useState(() => pointsFromText(query.points));
   const [draft, setDraft] = useState(null); // points while one drags: not yet in the address
@@ -50,7 +51,7 @@ export default function Screen({ name, facts, query, navigate }) {
       <div class="card">
         <h3>Data</h3>
         <div class="field set"><label for="data">set</label><select id="data" value=${points.length ? "" : data} onChange=${(event) => event.target.value && useSet(event.target.value)}>${points.length > 0 && html`<option value="">drawn by hand</option>`}${scene.data.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}</select></div>
-        ${scene.drawable && html`<p class="quiet">Drag points; click to add one, double click to delete one.</p>
+        ${drawable && html`<p class="quiet">Drag points; click to add one, double click to delete one.</p>
           ${classes && html`<div class="brushes" role="radiogroup" aria-label="Class of new points">${[...new Set([...classes.keys(), classes.length])].slice(0, 5).map((k) => html`<button class="brush k${k}" role="radio" aria-checked=${brush === k} aria-label="class ${classes[k] ?? `${k}, new`}" onClick=${() => setBrush(k)}>${classes[k] ?? "+"}</button>`)}</div>`}
           <div class="row"><${OwnTable} classes=${Boolean(classes)} onPoints=${(list) => { edit.reset(); commit(list, true); }} />${points.length > 0 && html`<button class="pill" onClick=${() => useSet(data)}>the set again</button>`}</div>`}
       </div>
@@ -62,13 +63,13 @@ export default function Screen({ name, facts, query, navigate }) {
     </aside>
     <div class="stages ${twins ? "twins" : ""}">
       <${Transport} sessions=${both} seed=${seed} speed=${Number(query.speed) || 0} onSpeed=${(value) => { tell("speed", value); go({ speed: value || undefined }); }} onSeed=${(value) => go({ seed: value || undefined, at: undefined })} onPaused=${(at) => go({ at })} />
-      <${Probe} view=${scene.view} onProbe=${onProbe} />
-      <p class="guide">${scene.looks[data] && html`<b>${scene.looks[data]}</b> `}${scene.reading}</p>
+      <${Probe} view=${view} onProbe=${onProbe} />
+      <p class="guide">${scene.looks[data] && html`<b>${scene.looks[data]}</b> `}${scene.reading[data]}</p>
       ${both.map((one, k) => html`<div key=${k} class="stage" aria-busy=${!one.frame}>
         ${twins && html`<p class="which"><b>${"AB"[k]}</b> ${difference(chosen[k ? "beside" : "set"], chosen[k ? "set" : "beside"])}</p>`}
         ${one.refusal && html`<p class="problem" role="alert">${one.refusal}</p>`}
         ${one.problem && html`<p class="problem" role="alert">${one.problem} ${one.ended && html`<button onClick=${one.again}>Begin again</button>`}</p>`}
-        ${one.frame ? html`<div class="panels">${one.frame.panels.map((panel, i) => html`<${Panel} key=${`${panel.panel}${i}`} panel=${panel} edit=${scene.drawable ? edit : null} onPick=${onProbe} onProbe=${onProbe} label=${label} />`)}</div>` : !one.problem && !one.refusal && html`<p class="quiet opening" role="status">Opening…</p>`}
+        ${one.frame ? html`<div class="panels">${one.frame.panels.map((panel, i) => html`<${Panel} key=${`${panel.panel}${i}`} panel=${panel} edit=${drawable ? edit : null} onPick=${onProbe} onProbe=${onProbe} label=${label} />`)}</div>` : !one.problem && !one.refusal && html`<p class="quiet opening" role="status">Opening…</p>`}
       </div>`)}
     </div>
     <aside class="beside" aria-label="Records and code">
