@@ -114,7 +114,12 @@ def test_fifty_sessions_at_once_leave_a_lab_that_answers(served):
     answers = []
 
     def begin(number):
-        wish = {"model": "kmeans", "seed": number, "settings": ["max_iter=100000", "tol=0"], "play": number % 2 == 0}
+        wish = {
+            "model": "gaussian-mixture",
+            "seed": number,
+            "settings": ["max_iter=100000", "tol=0"],
+            "play": number % 2 == 0,
+        }
         answers.append(visitor.ask("POST", "/sessions", wish))
 
     threads = [threading.Thread(target=begin, args=(number,)) for number in range(50)]
@@ -134,7 +139,7 @@ def test_fifty_sessions_at_once_leave_a_lab_that_answers(served):
 
 def test_closed_tabs_make_room_at_once_though_their_fits_play(served):
     visitor = Visitor(served.entrance)
-    wish = {"model": "kmeans", "settings": ["max_iter=100000", "tol=0"], "play": True}
+    wish = {"model": "gaussian-mixture", "settings": ["max_iter=100000", "tol=0"], "play": True}
     begun = []
     for _ in range(sessions.MOST_SESSIONS):
         status, said = visitor.ask("POST", "/sessions", wish)

@@ -162,7 +162,7 @@ def test_presets_are_settings_that_their_models_take(preset):
         ("language-model", "a boat ", lambda panels: panels[0]["lines"][0][0][0]),
         ("text-classifier", "the film was dull", lambda panels: panels[0]["lines"][0][0][0]),
         ("text-classifier", "my film was dull", lambda panels: panels[0]["lines"][0][0][0]),
-        ("gaussian-process-regressor", [0.0, 1.0], lambda panels: panels[0]["band"]),
+        ("gaussian-process-regressor", [0.0, 1.0], lambda panels: panels[0]["lines"]),
         ("k-neighbors-classifier", [0.1, 0.2], lambda panels: panels[0].get("lines")),
         ("k-neighbors-regressor", [0.1, 0.2], lambda panels: panels[0]["points"].get("ring")),
         ("node-classifier", {"node": 8}, lambda panels: panels[0].get("wide")),
@@ -237,10 +237,9 @@ def test_basis_functions_add_up_to_the_prediction(name):
 
 def test_a_point_under_the_mouse_takes_doubt_from_a_gaussian_process():
     [panel] = panels_of("gaussian-process-regressor", probe=[0.0, 0.5])
-    before, after = panel["band"]
-    x = np.array(before["x"])
-    wide = [np.interp(0.0, x, np.subtract(band["high"], band["low"])) for band in (before, after)]
-    assert wide[1] < wide[0]
+    band, (_, low, high) = panel["band"], (np.array(line["xy"]).T for line in panel["lines"])
+    before = np.interp(0.0, band["x"], np.subtract(band["high"], band["low"]))
+    assert 0 < np.interp(0.0, low[0], high[1] - low[1]) < before
 
 
 def test_neighbors_under_the_mouse_are_the_nearest_rows():
@@ -277,4 +276,4 @@ def test_a_prompt_is_shown_in_the_tokens_that_the_model_reads():
     pieces = [word[0] for word in cut["lines"][0]]
     assert "".join(pieces).replace("␣", " ") == "the river runs"
     assert len(pieces) < len("the river runs")
-    assert len(looked["values"]) == len(looked["columns"]) == len(pieces)
+    assert len(looked["values"]) == len(looked["columns"]) == len(pieces) + 1  # the start is no token of the text

@@ -22,6 +22,10 @@ def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = window_of(xy, 0.15)
     line = np.linspace(window[0], window[1], 240)
     mean, deviation = _prediction(model, line[:, None])
+    if deviation is not None:  # room for the band, but not for one that knows nothing yet
+        reach = 0.4 * (window[3] - window[2])
+        window[2] = max(min(window[2], float((mean - 2 * deviation).min())), window[2] - reach)
+        window[3] = min(max(window[3], float((mean + 2 * deviation).max())), window[3] + reach)
     points: Panel = {"xy": rounded(xy), "editable": True}
     if hasattr(model, "support_"):
         points["ring"] = np.asarray(model.support_).tolist()
@@ -61,7 +65,7 @@ def _terms(model: Any, line: np.ndarray) -> list[Panel]:
 
 
 def _under_the_mouse(model: Any, X: Any, y: Any, place: np.ndarray | None, line: np.ndarray, layers: Panel) -> None:
-    """With a point where the mouse is: the band that it would leave; or the neighbors that decide there."""
+    """With a point where the mouse is: the edges of the band that it would leave; or the neighbors there."""
     if place is None:
         return
     if hasattr(model, "kneighbors"):
@@ -75,7 +79,8 @@ def _under_the_mouse(model: Any, X: Any, y: Any, place: np.ndarray | None, line:
     more = clone(model).set_params(kernel=model.kernel_, alpha=1e-10, optimizer=None, normalize_y=normalized)
     more.fit(np.vstack([X, place[None, :1]]), np.append(y, place[1]))
     mean, deviation = more.predict(line[:, None], return_std=True)
-    layers["band"] = [layers["band"], {**_band(line, mean, deviation), "color": 1}]
+    edges = [np.column_stack([line, mean + k * deviation]) for k in (-2, 2)]
+    layers["lines"] += [{"xy": rounded(edge), "color": 1, "thin": True} for edge in edges]
     layers["labels"] = [[*rounded(place), "if there were a point", 1]]
 
 

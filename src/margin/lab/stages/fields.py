@@ -25,11 +25,12 @@ def solution(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     heat = np.round(255 * np.clip(field, 0, 1)).astype(np.uint8)
     rest = np.round(255 * np.clip(left / max(worst, 1e-3), 0, 1)).astype(np.uint8)
     points = {"xy": rounded(X), "faded": True}
+    sides: dict[str, Any] = {"axes": ["x", "y"], "square": True, "equal": True}
+    known, missing = {"heat": packed(heat), "scale": [0.0, 1.0]}, {"heat": packed(rest), "scale": [0.0, worst]}
     return [
-        chart(window, "temperature", equal=True, surface={"heat": packed(heat), "scale": [0.0, 1.0]}),
-        chart(window, f"what the equation leaves, at most {worst:.3g}", equal=True,
-              surface={"heat": packed(rest), "scale": [0.0, worst]}, points=points),
-    ]  # fmt: skip
+        chart(window, "temperature", surface=known, **sides),
+        chart(window, f"what the equation leaves, at most {worst:.3g}", surface=missing, points=points, **sides),
+    ]
 
 
 def flow(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -44,5 +45,15 @@ def flow(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     arrows = np.column_stack([cells, cells + 2.0 * (moved - cells)])
     points = {"xy": rounded(X.reshape(-1, 2)), "faded": True}
     return [
-        chart(window, "the learned flow", equal=True, lines=lines, arrows=rounded(arrows), thin=True, points=points)
+        chart(
+            window,
+            "the learned flow",
+            equal=True,
+            axes=["x1", "x2"],
+            square=True,
+            lines=lines,
+            arrows=rounded(arrows),
+            thin=True,
+            points=points,
+        )
     ]

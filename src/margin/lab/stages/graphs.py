@@ -35,7 +35,7 @@ def nodes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         return [_drawn(shown, X, pick="node"), right]
     counts = _messages(model, X, asked, chance[asked])
     most = max(map(abs, counts.values()), default=0.0) or 1.0
-    wide = [[asked, j, round(abs(count) / most, 3)] for j, count in counts.items()]
+    wide = [[asked, j, round(count / most, 3)] for j, count in counts.items()]
     named = [(f"node {j}", count) for j, count in sorted(counts.items(), key=lambda item: -abs(item[1]))[:10]]
     title = f"what node {asked} gains from each neighbor for class {model.classes_[said[asked]]}"
     return [_drawn(shown, X, pick="node", picked=asked, wide=wide), bars(named, title), right]

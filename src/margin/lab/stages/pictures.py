@@ -49,11 +49,10 @@ def _inside(model: Any, X: Any, side: int) -> list[Panel]:
     from margin.interpretation.networks import attribute_inputs
     from margin.neural.convolution.maps import filters
 
-    layers = list(filters(model.module_).values())
+    layers = [] if hasattr(model, "patch_size") else list(filters(model.module_).values())
     how: dict[str, Any] = {"method": "grad-cam"} if layers else {"method": "occlusion", "size": 2}
-    heat = np.asarray(attribute_inputs(model, X, **how)).reshape(len(X), -1, side, side).sum(axis=1)
     rows = [picture(one.reshape(side, side)) for one in X]
-    rows += [picture(np.maximum(one, 0.0)) for one in heat]
+    rows += [picture(np.maximum(one, 0.0)) for one in attribute_inputs(model, X, **how)]
     panels = [images(rows, "digits, and where they speak for what is read", columns=len(X))]
     if layers:
         first = [picture(one) for one in layers[0][:8, 0].numpy(force=True)]
@@ -69,7 +68,10 @@ def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     xy = np.column_stack([y, said])
     window = window_of(np.array([[-1.3, -1.3], [1.3, 1.3]]), 0.0)
     diagonal = [{"xy": [[-1.3, -1.3], [1.3, 1.3]], "dash": True}]
-    return [images(shown, ""), chart(window, axes=["true", "measured"], points={"xy": rounded(xy)}, lines=diagonal)]
+    return [
+        images(shown, ""),
+        chart(window, axes=["true", "measured"], square=True, points={"xy": rounded(xy)}, lines=diagonal),
+    ]
 
 
 def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -81,7 +83,16 @@ def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = [-3.2, 3.2, -3.2, 3.2]
     points = {"xy": rounded(codes, 3), "label": np.asarray(y).tolist()}
     panels = [
-        chart(window, "where digits lie", equal=True, points=points, classes=[str(c) for c in range(10)], pick=True),
+        chart(
+            window,
+            "where digits lie",
+            equal=True,
+            axes=["z1", "z2"],
+            square=True,
+            points=points,
+            classes=[str(c) for c in range(10)],
+            pick=True,
+        ),
         images([picture(one) for one in made], "what lies there", columns=9, tight=True),
     ]
     if isinstance(probe, list) and len(probe) == 2:

@@ -13,6 +13,9 @@ from margin.lab.stages.panels import Panel, chart, grid, packed, place_of, round
 __all__ = ["axes", "cells", "clusters", "density", "embedding", "path", "regions", "samples", "translated"]
 
 
+AXES: Panel = {"axes": ["x1", "x2"], "square": True}
+
+
 def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """The class of every cell, the stronger the surer; support vectors and the margin where there are some."""
     window = window_of(X)
@@ -25,7 +28,7 @@ def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         points["ring"] = np.asarray(support).tolist()
     layers = _neighbors(model, X, place_of(probe)) if hasattr(model, "kneighbors") else {}
     names = [str(c) for c in model.classes_]
-    return [chart(window, surface=surface, contour=line, points=points, classes=names, **layers)]
+    return [chart(window, **AXES, surface=surface, contour=line, points=points, classes=names, **layers)]
 
 
 def _neighbors(model: Any, X: Any, place: np.ndarray | None) -> Panel:
@@ -48,7 +51,7 @@ def cells(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         np.column_stack([np.sin(order * 2.4), np.cos(order * 2.4)]) * (0.08 + 0.3 * np.modf(order * 0.618)[0])[:, None]
     )
     points = {"xy": rounded(X + spread), "label": _positions(y, model.classes_)}
-    return [chart(window, surface=surface, points=points, classes=[str(c) for c in model.classes_])]
+    return [chart(window, **AXES, surface=surface, points=points, classes=[str(c) for c in model.classes_])]
 
 
 def clusters(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -64,7 +67,7 @@ def clusters(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
             for k, (mean, covariance, weight) in enumerate(zip(centers, _full(model), model.weights_))
         ]
     points = {"xy": rounded(X), "label": np.asarray(labels).tolist(), "editable": True}
-    return [chart(window, points=points, centers=rounded(centers), **layers)]
+    return [chart(window, **AXES, points=points, centers=rounded(centers), **layers)]
 
 
 def density(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -73,14 +76,14 @@ def density(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     log_density = model.score_samples(grid(window)).reshape(56, 56)
     height = np.exp(np.minimum(log_density - np.quantile(log_density, 0.995), 0.0))
     surface = {"heat": packed(np.round(255 * height).astype(np.uint8))}
-    return [chart(window, surface=surface, points={"xy": rounded(X), "faded": True, "editable": True})]
+    return [chart(window, **AXES, surface=surface, points={"xy": rounded(X), "faded": True, "editable": True})]
 
 
 def samples(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Rows of the data, faded, and as many that the model makes up."""
     made = np.asarray(model.sample(300, random_state=0), dtype=float)[:, :2]
     points = {"xy": rounded(X), "faded": True, "editable": True}
-    return [chart(window_of(X, 0.25), points=points, made=rounded(made))]
+    return [chart(window_of(X, 0.25), **AXES, points=points, made=rounded(made))]
 
 
 def path(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -91,7 +94,7 @@ def path(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = window_of(np.array([[scale[0]] * 2, [scale[1]] * 2]), 0.3)
     frames = [rounded(moments[i], 3) for i in chosen]
     points = {"xy": rounded(X), "faded": True, "editable": True}
-    return [chart(window, points=points, made=frames[-1], movie=frames)]
+    return [chart(window, **AXES, points=points, made=frames[-1], movie=frames)]
 
 
 def translated(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -100,7 +103,7 @@ def translated(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     points = {"xy": rounded(both), "label": [0] * len(X) + [1] * len(y), "faded": True}
     made = rounded(np.asarray(model.transform(X), dtype=float))
     names = ["first set", "second set", "the first, carried over"]
-    return [chart(window_of(both, 0.25), points=points, made=made, made_color=2, classes=names)]
+    return [chart(window_of(both, 0.25), **AXES, points=points, made=made, made_color=2, classes=names)]
 
 
 def axes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -111,7 +114,7 @@ def axes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     width = 2 * ((X - center) @ directions.T).std(axis=0)
     arrows = [[*center, *(center + w * d)] for w, d in zip(width, directions)]
     points = {"xy": rounded(X), "editable": True}
-    return [chart(window_of(X), equal=True, points=points, arrows=rounded(arrows))]
+    return [chart(window_of(X), **AXES, equal=True, points=points, arrows=rounded(arrows))]
 
 
 def embedding(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:

@@ -63,11 +63,10 @@ PRESETS = (
     ),
     Preset(
         "The lasso lets go of columns",
-        "One weight at a time finds its place; the stronger the penalty, the more of them are exactly zero.",
+        "The same table under two penalties: the stronger it is, the more weights are exactly zero.",
         "lasso",
         "patients",
         ("alpha=0.2",),
-        speed=4,
         beside=("alpha=0.01",),
     ),
     Preset(

@@ -46,9 +46,9 @@ READINGS: Mapping[str, str] = {
     "similarity": "Below each picture the sentence that fits it best to the model, green where it is the right one.",
     # texts
     "writing": "After the beginning, what the model would write, and the tokens that it reads. The map shows at which "
-    "tokens (columns) each token (rows) looks.",
+    "tokens (columns) each token (rows) looks; ▸ is the start.",
     "translation": "Sentences, and what the model makes of them. The map shows at which letters (columns) each letter "
-    "that it writes (rows) looks.",
+    "that it writes (rows) looks; ◂ is the end.",
     "tags": "Below each word the tag that the model gives it.",
     "opinion": "Blue words speak for the verdict, orange ones against it.",
     "cloze": "Words that the model would put into the gap, the likeliest first.",
@@ -56,7 +56,8 @@ READINGS: Mapping[str, str] = {
     "topics": "The stronger the color, the more of a topic: which words it is made of, and which texts are made of it.",
     # graphs
     "nodes": "Color is the class that the model gives a node, fuller where it is surer. The class of ringed nodes was "
-    "told to it; a dashed rim is a mistake. Click a node: the wider a line, the more the message along it counts.",
+    "told to it; a dashed rim is a mistake. Click a node: the wider a line, the more the message along it counts, for "
+    "its class or, dotted, against it.",
     "graphs": "Above each graph what the model says of it, and what it is; orange where the two differ.",
     "links": "Gray lines are known, dashed ones are what the model misses most.",
     "network": "Bars are chances given what is known. Click a fact to say that it holds, again for that it does not.",
@@ -77,7 +78,7 @@ MORE: Mapping[str, Mapping[str, str]] = {
         "basis_": " Thin lines: the basis functions times their weights, which add up to it.",
         "knots_": " Thin lines: what the value at each knot adds to it.",
         "points_": " Move the mouse: ringed are the neighbors whose mean is said there.",
-        "X_train_": " Move the mouse: the orange band is what one more point there would leave of the doubt.",
+        "X_train_": " Move the mouse: between the orange lines is what one more point there would leave of the doubt.",
     },
 }
 

@@ -87,7 +87,7 @@ def _against_truth(model: Any, X: Any, y: Any) -> Panel:
     diagonal = {"xy": [[end, end] for end in ends], "dash": True}
     points = {"xy": rounded(np.column_stack([y, said]))}
     window = window_of(np.array([[end, end] for end in ends]), 0.08)
-    return chart(window, "predicted", axes=["true", "predicted"], points=points, lines=[diagonal])
+    return chart(window, "predicted", axes=["true", "predicted"], square=True, points=points, lines=[diagonal])
 
 
 def traits(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:

@@ -16,6 +16,7 @@ __all__ = ["cloze", "opinion", "tags", "topics", "translation", "words", "writin
 GROUPS = (("king", "queen", "crown", "throne"), ("apple", "pear", "plum", "cherry"), ("boat", "wave", "sail", "harbor"))
 TOPIC_WORDS = [word for group in GROUPS for word in group]
 LONGEST = 60
+START, END = "▸", "◂"  # what a model reads before the first token, and behind the last one
 
 
 def writing(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -23,7 +24,8 @@ def writing(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     prompt = _sentence(probe, "the river ")
     written = model.generate(prompt, 160, temperature=0.7, random_state=0)
     maps, pieces = model.attention_maps(prompt)[-1].mean(axis=0), _tokens(model.codes_, prompt)
-    looked = matrix(maps, pieces, pieces, "attention, last block", square=True)
+    names = [START, *pieces]
+    looked = matrix(maps, names, names, "attention, last block", square=True)
     cut = [[piece.replace(" ", "␣"), 0.35 + 0.4 * (k % 2), ""] for k, piece in enumerate(pieces)]
     return [
         text([[[prompt, 0.0, "given"], [written, 1.0, "written"]]], "it writes", running=True),
@@ -41,9 +43,10 @@ def translation(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     panels = [text(lines, "English to German", pairs=True)]
     if said:
         looked = model.alignment(asked, said)[-1].mean(axis=0)
-        panels.append(
-            matrix(looked, list(said)[: len(looked)], list(asked)[: looked.shape[1]], "where it looks", square=True)
+        written, read = (
+            [*_tokens(model.codes_[side], one), END] for side, one in (("target", said), ("source", asked))
         )
+        panels.append(matrix(looked, written, read, "where it looks", square=True))
     return panels
 
 

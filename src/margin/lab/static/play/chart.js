@@ -114,7 +114,7 @@ function draw(canvas, panel, width, time, cross) {
   const ratio = devicePixelRatio || 1, edge = panel.bare ? BARE : EDGE;
   let [x0, x1, y0, y1] = panel.window;
   const across = width - edge.left - edge.right;
-  let high = Math.min(across * (panel.axes ? 0.62 : 0.82), Math.max(260, innerHeight * 0.58), 600);
+  let high = Math.min(across * (panel.axes && !panel.square ? 0.62 : 0.82), Math.max(260, innerHeight * 0.56), 600);
   if (panel.equal) {
     const scale = Math.max((x1 - x0) / across, (y1 - y0) / high), cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     [x0, x1, y0, y1] = [cx - scale * across / 2, cx + scale * across / 2, cy - scale * high / 2, cy + scale * high / 2];
@@ -137,7 +137,7 @@ function draw(canvas, panel, width, time, cross) {
   pen.beginPath(); pen.rect(...view.box); pen.clip();
   if (panel.surface) surface(pen, view, panel.surface, panel.window);
   if (panel.contour) contours(pen, view, panel.contour, panel.window);
-  for (const one of [panel.band ?? []].flat()) band(pen, view, one);
+  if (panel.band) band(pen, view, panel.band);
   if (panel.residuals) residuals(pen, view, panel.residuals);
   if (panel.arrows && panel.thin) arrows(pen, view, panel.arrows, true);
   for (const line of panel.lines ?? []) stroke(pen, view, line);
@@ -181,11 +181,11 @@ export const number = (v) => !Number.isFinite(v) ? "–" : (v !== 0 && (Math.abs
 function surface(pen, view, layer, [x0, x1, y0, y1]) {
   const field = unpack(layer.heat ?? layer.class), [rows, columns] = field.shape;
   const strength = layer.strength && unpack(layer.strength).values;
-  const image = new ImageData(columns, rows), { accent, ink, paper } = colors(), gray = layer.tone === "gray";
+  const image = new ImageData(columns, rows), { ink, paper } = colors(), gray = layer.tone === "gray";
   for (let i = 0; i < rows * columns; i++) {
-    const color = gray ? ink : layer.heat ? accent : classColor(field.values[i]);
-    const part = gray ? 0.4 * field.values[i] / 255 : layer.heat ? 0.85 * (field.values[i] / 255) ** 0.8 : 0.06 + 0.34 * strength[i] / 255;
-    for (let c = 0; c < 3; c++) image.data[4 * i + c] = paper[c] + part * (color[c] - paper[c]);
+    const color = gray ? ink : classColor(field.values[i]), part = gray ? 0.4 * field.values[i] / 255 : strength && 0.06 + 0.34 * strength[i] / 255;
+    const mixed = layer.heat && !gray ? heat(field.values[i] / 255) : paper.map((v, c) => v + part * (color[c] - v));
+    for (let c = 0; c < 3; c++) image.data[4 * i + c] = mixed[c];
     image.data[4 * i + 3] = 255;
   }
   const small = new OffscreenCanvas(columns, rows);
@@ -194,6 +194,12 @@ function surface(pen, view, layer, [x0, x1, y0, y1]) {
   pen.imageSmoothingQuality = "high";
   const left = view.x(x0), top = view.y(y1);
   pen.drawImage(small, left, top, view.x(x1) - left, view.y(y0) - top);
+}
+
+/** The color of a part from 0 to 1 of a scale. */
+function heat(part) {
+  const { accent, paper } = colors();
+  return paper.map((v, c) => v + 0.85 * part ** 0.8 * (accent[c] - v));
 }
 
 /** Lines of equal value through a grid: for each cell, the segment between the crossings on its edges. */

@@ -35,7 +35,7 @@ export function Graph({ nodes, edges, directed, evidence, new: added, wide, pick
   return html`<svg class="graph ${evidence ? "belief" : ""} ${small ? "small" : ""}" viewBox="0 0 ${side} ${side}" role=${evidence || pick ? "group" : "img"} aria-label="graph with ${nodes.length} nodes">
     <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" /></marker></defs>
     ${edges.map(([a, b]) => html`<line class="edge" ...${ends(nodes[a].xy, nodes[b].xy, px, py, evidence ? BOX : null)} marker-end=${directed ? "url(#tip)" : null} />`)}
-    ${(wide ?? []).map(([a, b, part]) => html`<line class="edge wide" ...${ends(nodes[a].xy, nodes[b].xy, px, py, null)} style=${{ "stroke-width": `${1 + 7 * part}px` }} />`)}
+    ${(wide ?? []).map(([a, b, part]) => html`<line class="edge wide ${part < 0 ? "against" : ""}" ...${ends(nodes[a].xy, nodes[b].xy, px, py, null)} style=${{ "stroke-width": `${1 + 7 * Math.abs(part)}px` }} />`)}
     ${(added ?? []).map(([a, b, chance]) => html`<line class="edge new" ...${ends(nodes[a].xy, nodes[b].xy, px, py, null)}><title>${chance}</title></line>`)}
     ${nodes.map((node, i) => evidence
       ? html`<g class="fact ${node.fixed === 1 ? "yes" : node.fixed === 0 ? "no" : ""}" transform="translate(${px(node.xy[0])} ${py(node.xy[1])})" tabindex="0" role="button" aria-label="${node.label}: ${Math.round(100 * node.chance)} %${(node.fixed ?? null) === null ? "" : ", known"}"

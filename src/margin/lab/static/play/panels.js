@@ -36,7 +36,7 @@ function Matrix({ rows, columns, values, square, signed }) {
   const flat = values.flat().filter((v) => v !== null).map((v) => signed ? Math.abs(v) : v), low = Math.min(...flat, 0), high = Math.max(...flat, 1e-9);
   const shade = (v) => ({ "--part": `${Math.round(100 * ((signed ? Math.abs(v) : v) - low) / (high - low || 1))}%` });
   const named = columns.some((name) => name), few = columns.length <= 6 && !square;
-  return html`<div class="scroll"><table class="matrix ${square ? "square" : ""} ${columns.length > 24 ? "dense" : ""}">
+  return html`<div class="scroll"><table class="matrix ${square ? "square" : ""} ${columns.length > 24 ? "dense" : columns.length <= 14 ? "large" : ""}">
     ${named && html`<thead><tr><td></td>${columns.map((name) => html`<th scope="col">${name === " " ? "␣" : name}</th>`)}</tr></thead>`}
     <tbody>${values.map((row, i) => html`<tr><th scope="row">${rows[i] === " " ? "␣" : rows[i]}</th>${row.map((v) => html`<td class=${signed && v < 0 ? "less" : ""} style=${shade(v)} title=${number(v ?? 0)}>${few ? number(v ?? 0) : ""}</td>`)}</tr>`)}</tbody></table></div>`;
 }
@@ -59,6 +59,7 @@ export function Panel({ panel, edit, onPick, onProbe, label }) {
   const Kind = KINDS[panel.panel];
   return html`<section class="panel ${panel.panel} ${panel.small ? "small" : ""} ${panel.tight ? "tight" : ""}">
     ${panel.title && html`<h3>${panel.title}</h3>`}
+    ${panel.surface?.scale && html`<p class="scale"><span>${number(panel.surface.scale[0])}</span><i role="img" aria-label="scale of the colors"></i><span>${number(Number(panel.surface.scale[1].toPrecision(3)))}</span></p>`}
     ${panel.panel === "chart"
       ? html`<${Chart} panel=${panel} edit=${panel.points?.editable ? edit : null} onPick=${panel.pick ? onPick : null} onHover=${panel.hover ? onProbe : null} label=${label} />`
       : Kind ? html`<${Kind} ...${panel} onProbe=${onProbe} />` : null}

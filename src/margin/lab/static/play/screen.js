@@ -1,7 +1,7 @@
 // One method on its stage: data, settings, transport, records, code. The address holds all of it.
 import { html, useEffect, useMemo, useRef, useState } from "/static/vendor/preact-htm.js";
 import { get } from "/static/api.js";
-import { Elsewhere } from "/static/rooms/parts.js";
+import { Elsewhere, Prose } from "/static/rooms/parts.js";
 import { Panel } from "/static/play/panels.js";
 import { OwnTable, pointsAsText, pointsFromText, usePoints } from "/static/play/points.js";
 import { Probe } from "/static/play/probes.js";
@@ -46,7 +46,7 @@ export default function Screen({ name, facts, query, navigate }) {
   const classes = first.frame?.panels.find((panel) => panel.classes && panel.points?.editable)?.classes;
 
   return html`<div class="screen kind-${scene.kind} ${twins ? "wide" : ""}">
-    <header class="title"><p class="crumbs"><a href="/play">Play</a> / ${facts.family ?? "optimize"}</p><h1>${title(name)}</h1><${Summary} text=${facts.summary} /></header>
+    <header class="title"><p class="crumbs"><a href="/play">Play</a> / ${facts.family ?? "optimize"}</p><h1>${title(name)}</h1><${Summary} text=${facts.summary} equations=${facts.equations} /></header>
     <aside class="controls" aria-label="Settings">
       <div class="card">
         <h3>Data</h3>
@@ -88,11 +88,10 @@ const NAMES = {
 };
 const title = (name) => NAMES[name] ?? name.replaceAll("-", " ").replace(/^./, (letter) => letter.toUpperCase()).replace(/\b(svc|svr|pca|mds|umap|vae|gan|pinn|cnn|mlp|hmm|crf|hog|nb|ica|id3|c45|clip|ode)\b/gi, (word) => word.toUpperCase());
 
-/** The first sentence, and the rest where one asks for it; the markup of docstrings is not for reading. */
-function Summary({ text }) {
-  const plain = (text || "").replace(/:\w+:`~?([^`]*)`/g, (_, inner) => inner.split(".").at(-1)).replace(/``/g, "").replace(/\.\. math::[\s\S]*?(?=\n\n\S|$)/g, "").trim();
-  const [first, ...rest] = plain.split("\n\n");
-  return html`<p>${first}</p>${rest.join("").trim() && html`<details class="more"><summary>more about it</summary>${rest.map((part) => html`<p>${part}</p>`)}</details>`}`;
+/** The first sentence, and the rest where one asks for it; equations on lines of their own stand in the notes. */
+function Summary({ text, equations }) {
+  const [first, ...rest] = (text || "").replace(/\.\. math::[\s\S]*?(?=\n\n\S|$)/g, "").trim().split("\n\n").filter((part) => !part.trim().startsWith(">>>"));
+  return html`<${Prose} text=${first} equations=${equations} />${rest.join("").trim() && html`<details class="more"><summary>more about it</summary><${Prose} text=${rest.join("\n\n")} equations=${equations} /></details>`}`;
 }
 
 const difference = (own, other) => Object.entries(own).filter(([name, value]) => other[name] !== value).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ") || "as it is";
