@@ -51,7 +51,9 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowD
 /** The same by keys: arrows move a cross, Enter adds a point where it is, Delete takes the nearest. */
 function keyboard(view, panel, edit, onPick, look, cross, setCross) {
   const press = (event) => {
-    if (!view.current || event.altKey || event.ctrlKey || event.metaKey) return;
+    // After a click the arrows are those of the transport; a cross is for whoever came by the keyboard.
+    const byKeys = cross || event.currentTarget.matches(":focus-visible");
+    if (!view.current || !byKeys || event.altKey || event.ctrlKey || event.metaKey) return;
     const [x0, x1, y0, y1] = view.current.window, [x, y] = cross ?? [(x0 + x1) / 2, (y0 + y1) / 2], way = ARROWS[event.key];
     if (way) {
       const [dx, dy] = cross ? way : [0, 0], clip = (v, low, high) => Math.min(Math.max(v, low), high);

@@ -23,7 +23,7 @@ export function Transport({ sessions, seed, speed, onSpeed, onSeed, onPaused }) 
   held.current = act;
   useEffect(() => {
     const press = (event) => {
-      if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest?.("input, select, textarea, button, summary, a, [role=button], canvas[tabindex]")) return;
+      if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest?.("input, select, textarea, button, summary, a, [role=button]")) return;
       const name = { " ": "toggle", ArrowRight: "step", ArrowLeft: "back", Home: "first" }[event.key];
       if (name) { event.preventDefault(); held.current[name](); }
     };
