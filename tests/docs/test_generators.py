@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from benchmarks.measuring.cases import cases_of
 from docs.generators import evidence as evidence_module
-from docs.generators import gallery, growth, measured, notes, reference, rst
+from docs.generators import gallery, growth, measured, notes, reference, rst, sources
 from docs.generators.evidence import CheckFailed, Evidence, Shown
 from docs.generators.sources import fingerprint, reachable_files
 from docs.generators.words import AREAS, lab_link
@@ -61,6 +61,19 @@ class TestFingerprints:
         files = {path.name for path in reachable_files(("margin.notes.experiments.regularization_paths",))}
         assert {"regularization_paths.py", "ridge.py", "verdict.py"} <= files
         assert "diffusion_digits.py" not in files
+
+    def test_words_do_not_change_them_and_code_does(self, tmp_path):
+        def hashed(name, text):
+            (tmp_path / name).write_text(text)
+            return sources._file_hash(tmp_path / name)
+
+        plain = hashed("a.py", 'def f(x):\n    """Twice."""\n    return 2 * x\n')
+        assert (
+            hashed("b.py", '"""A module."""\n\n\ndef f(x):  # why\n    """Two times x."""\n    return 2 * x\n') == plain
+        )
+        assert hashed("c.py", 'def f(x):\n    """Two times x."""  # why\n\n    return 2 * x\n') == plain
+        assert hashed("d.py", 'def f(x):\n    """Twice."""\n    return 3 * x\n') != plain
+        assert hashed("e.py", 'def f(x):\n    """Twice."""\n    return "2 * x"\n') != plain
 
     def test_other_modules_have_another(self):
         assert fingerprint(["margin.core.verdict"]) != fingerprint(["margin.core.records"])
