@@ -121,7 +121,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         _name_ends(ax, start, end)
         ax.set(title=f"{name}: {100 * data['accuracy'][name]:.0f} % of analogies", xticks=[], yticks=[])
         ax.margins(0.24, 0.12)
-    figure.supxlabel("from every country (disk) to its capital (square): where the steps are alike, analogies are sums", fontsize=10)
+    figure.supxlabel(
+        "from every country (disk) to its capital (square): where the steps are alike, analogies are sums", fontsize=10
+    )
 
 
 def _name_ends(ax: Any, start: np.ndarray, end: np.ndarray) -> None:

@@ -84,7 +84,12 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         middle.vlines(x[of], 1 - y[of], rates[of], color=color, lw=2.2, alpha=0.55)
         middle.plot(x[of], y[of], "o", ms=5, color=color, label=f"label {label}")
     middle.plot(line, 1 / (1 + np.exp(-(data["phi"] @ [np.ones(200), line]))), color="C3", label=r"$\lambda(x)$")
-    middle.set(xlabel="$x$", ylabel="probability of label 1", title="A stick is the probability of its label", ylim=(-0.05, 1.3))
+    middle.set(
+        xlabel="$x$",
+        ylabel="probability of label 1",
+        title="A stick is the probability of its label",
+        ylim=(-0.05, 1.3),
+    )
     middle.set_yticks([0, 0.5, 1])
     middle.legend(loc="upper left", ncols=3)
     right.plot(data["slopes"], data["losses"])

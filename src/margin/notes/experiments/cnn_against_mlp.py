@@ -81,7 +81,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for k, (name, color) in enumerate((("cnn", "C0"), ("mlp", "C1"))):
         scores = data["shapes"][name]
         left.plot(data["sizes"], scores, "o-", color=color)
-        left.annotate(name, (data["sizes"][-1], scores[-1]), (8, 0), textcoords="offset points", va="center", color=color)
+        left.annotate(
+            name, (data["sizes"][-1], scores[-1]), (8, 0), textcoords="offset points", va="center", color=color
+        )
         text = f"{name}, {data['parameters'][name]:,} parameters"
         bars = right.bar(np.arange(2) + 0.4 * k - 0.2, data["digits"][name], width=0.38, color=color, label=text)
         right.bar_label(bars, fmt="%.2f", padding=2)

@@ -55,14 +55,19 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for axis, edges, title in zip(
         figure.subplots(1, 2),
         (data["kept"], data["edges"]),
-        (f"Training: one draw, p = {P}; a unit is there with probability 1 - p", "Test: all units, each sends (1 - p) w"),
+        (
+            f"Training: one draw, p = {P}; a unit is there with probability 1 - p",
+            "Test: all units, each sends (1 - p) w",
+        ),
     ):
         for k, i, j in edges:
             axis.plot(*np.transpose([data["positions"][k][i], data["positions"][k + 1][j]]), color="C7", lw=0.9)
         for layer, alive in zip(data["positions"], data["alive"]):
             for (x, y), lives in zip(layer, alive):
                 gone = edges is data["kept"] and not lives
-                axis.plot(x, y, "o", ms=24, color="white", mec="C7" if gone else "C0", mew=1.4, ls="--" if gone else "-")
+                axis.plot(
+                    x, y, "o", ms=24, color="white", mec="C7" if gone else "C0", mew=1.4, ls="--" if gone else "-"
+                )
                 if gone:
                     axis.plot(x, y, "x", ms=12, color="C3", mew=2)
         axis.set_title(title)
