@@ -199,6 +199,10 @@ def largest_of_pieces(seed: int) -> Verdict:
     )
 
 
+# Of those that have a bend or a jump at 0; a derivative of ELU is continuous because its unit slope meets that of x.
+CONTINUITY = {"binary_step": "not continuous", "relu": "C^0", "leaky_relu": "C^0", "elu": "C^1"}
+
+
 @oracle(*(f"{PATH}.activations.table.{name}" for name in ("TABLE", "activation_layer", "activation_table")))
 def the_table_by_differences(seed: int) -> Verdict:
     """Every line: its layer has its values, its slope is a difference quotient, and its values stay in its range."""
@@ -213,6 +217,7 @@ def the_table_by_differences(seed: int) -> Verdict:
             layer=near(layer(x), y, tolerance=1e-6),
             slope=near(line.slope(x), quotient, tolerance=1e-4),
             named=equal(rows[line.name]["formula"], line.formula),
+            continuity=equal(rows[line.name]["continuity"], CONTINUITY.get(line.name, "C^inf")),
             within=equal(bool(line.low - 1e-5 <= float(y.min()) and float(y.max()) <= line.high + 1e-5), True),
         )
     return every(**parts)
