@@ -83,7 +83,7 @@ def _rows_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return label, value
 
 
-@oracle("margin.trees.C45")
+@oracle("margin.trees.multiway.attribute_costs.costs_of_columns", "margin.trees.C45")
 def first_questions(seed: int) -> Verdict:
     """At the root: the best ratio among columns whose gain is at least the mean, columns of many values not counted."""
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ import torch
 from scipy import stats
 from tests.oracles import oracle
 from tests.oracles.generative.diffusion import normals, same
-from torch import nn
+from torch import Tensor
 from torch.nn import functional
 
 from margin.core.verdict import Verdict, equal, every, near
@@ -24,7 +24,10 @@ from margin.notes.claims.chance import plausible
 PATH = "margin.generative"
 
 
-@oracle(f"{PATH}.gan.networks.MLPGenerator", f"{PATH}.gan.networks.MLPDiscriminator")
+@oracle(
+    f"{PATH}.gan.networks.MLPGenerator",
+    f"{PATH}.gan.networks.MLPDiscriminator",
+)
 def layers_of_a_game(seed: int) -> Verdict:
     """With classes and without, bounded and not; leaky rectifiers between linear maps."""
     z, x, label, parts = normals(seed, 4, 3), normals(seed + 1, 4, 5), torch.tensor([0, 2, 1, 2]), {}
@@ -49,7 +52,11 @@ def layers_of_a_game(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle(f"{PATH}.diffusion.networks.TransformerDenoiser", f"{PATH}.diffusion.objective.denoising_loss")
+@oracle(
+    "margin.generative.diffusion.schedules.noise_schedule",
+    f"{PATH}.diffusion.networks.TransformerDenoiser",
+    f"{PATH}.diffusion.objective.denoising_loss",
+)
 def denoisers_by_hand(seed: int) -> Verdict:
     """Patches of an image that is not square; errors of every kind of prediction with the draws of the same noise."""
     net: Any = TransformerDenoiser((2, 4, 6), 8, depth=1, heads=2, patch=2, n_classes=3).double()

@@ -89,7 +89,7 @@ def every_path(seed: int) -> Verdict:
 
 @oracle(f"{PATH}.sampling.gibbs_samples")
 def a_long_chain(seed: int) -> Verdict:
-    """Variables of 2, 3 and 2 states, one of them known: frequencies of all states against the product of the tables."""
+    """Variables of 2, 3 and 2 states, one of them known: frequencies of states against the product of the tables."""
     rng = np.random.default_rng(seed)
     first, second = rng.uniform(0.5, 2.0, size=(2, 3)), rng.uniform(0.5, 2.0, size=(3, 2, 2))
     factors = [Factor(["a", "b"], first), Factor(["b", "c", "d"], second)]

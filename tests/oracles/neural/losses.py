@@ -203,7 +203,19 @@ def largest_of_pieces(seed: int) -> Verdict:
 CONTINUITY = {"binary_step": "not continuous", "relu": "C^0", "leaky_relu": "C^0", "elu": "C^1"}
 
 
-@oracle(*(f"{PATH}.activations.table.{name}" for name in ("TABLE", "activation_layer", "activation_table")))
+@oracle(
+    "margin.neural.activations.slopes.tanh_slope",
+    "margin.neural.activations.rectified.LeakyReLU",
+    "margin.neural.activations.rectified.ELU",
+    "margin.neural.activations.layers.BinaryStep",
+    "margin.neural.activations.gated.SiLU",
+    "margin.neural.activations.gated.GELU",
+    "margin.neural.activations.functions.gaussian",
+    "margin.neural.activations.bounded.Tanh",
+    "margin.neural.activations.bounded.Sigmoid",
+    "margin.neural.activations.bounded.Heaviside",
+    *(f"{PATH}.activations.table.{name}" for name in ("TABLE", "activation_layer", "activation_table")),
+)
 def the_table_by_differences(seed: int) -> Verdict:
     """Every line: its layer has its values, its slope is a difference quotient, and its values stay in its range."""
     x, h = tensor(np.concatenate([drawn(seed, 30), np.linspace(-9.0, 9.0, 20)])), 1e-6

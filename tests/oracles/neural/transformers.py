@@ -118,7 +118,8 @@ def translators_of_unequal_lengths(seed: int) -> Verdict:
 
 
 @oracle(
-    *(f"{PATH}.attention.positions.{name}" for name in ("LearnedPositions", "fraction_positions", "binary_positions"))
+    "margin.neural.attention.positions.index_positions",
+    *(f"{PATH}.attention.positions.{name}" for name in ("LearnedPositions", "fraction_positions", "binary_positions")),
 )
 def places_written_out(seed: int) -> Verdict:
     learned = spread(lambda: LearnedPositions(9, 4), seed)

@@ -36,7 +36,7 @@ def steps_to_flat_points(seed: int) -> Verdict:
     ours = torch_hessian(
         lambda v: v[0] ** 4 / 4 - v[0] * v[1] + v[1] ** 2 + torch.exp(v[2]) - 2 * v[2] + 0.3 * v[0] * v[2], x
     )
-    steps = [record for record in newton(f, gradient, x, hess=hessian, max_iter=4, tol=0.0)]
+    steps = list(newton(f, gradient, x, hess=hessian, max_iter=4, tol=0.0))
     values, at = [f(x)], x
     for _ in range(4):
         at = at - np.linalg.inv(hessian(at)) @ gradient(at)
