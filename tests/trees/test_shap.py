@@ -14,7 +14,7 @@ from margin.trees import (
     RandomForestRegressor,
     explain,
 )
-from margin.trees.category_encoding import encode_numbers
+from margin.core.category_encoding import encode_numbers
 from margin.trees.shap import conditional_expectation, shapley_by_enumeration, tree_shap
 
 

@@ -23,7 +23,7 @@ from margin.core.invariants import (
     optional,
     sometimes,
 )
-from margin.trees.category_encoding import MAX_CATEGORIES
+from margin.core.category_encoding import MAX_CATEGORIES
 
 __all__ = [
     "BINS",

@@ -29,7 +29,7 @@ from margin.trees.boosting.growing import UNLIMITED
 from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.validation_rows import given_rows
 from margin.trees.cart.training_data import ROWS
-from margin.trees.category_encoding import CATEGORICAL
+from margin.core.category_encoding import CATEGORICAL
 from margin.trees.stored import CURVE
 
 __all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]

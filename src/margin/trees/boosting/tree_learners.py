@@ -20,7 +20,7 @@ from margin.trees.cart.growing import first_state, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
 from margin.trees.cart.pruning import prune_by_cost
 from margin.trees.cart.training_data import training_data
-from margin.trees.category_encoding import encode_numbers
+from margin.core.category_encoding import encode_numbers
 
 __all__ = ["TreeLearners", "all_own_trees", "answers", "votes"]
 

@@ -41,7 +41,7 @@ from margin.trees.cart.several_targets import (
 )
 from margin.trees.cart.training_data import encoded_rows, training_data
 from margin.trees.cart.tree_view import TreeView
-from margin.trees.category_encoding import Categories, encode_numbers, string_categories
+from margin.core.category_encoding import Categories, encode_numbers, string_categories
 from margin.trees.stored import (
     CATEGORIES,
     CLASS_TREE,

@@ -17,14 +17,15 @@ from margin.core.sparse_input import dense_rows
 from margin.core.targets import numeric_target
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
-from margin.trees.category_encoding import (
+from margin.core.category_encoding import (
+    categorical_flags,
     Categories,
     encode_numbers,
     encode_strings,
     find_categories,
     find_string_categories,
 )
-from margin.trees.columns import categorical_flags, monotone_signs
+from margin.trees.columns import monotone_signs
 
 if TYPE_CHECKING:
     from margin.trees.cart.kernel_types import ColumnCodes

@@ -14,7 +14,7 @@ from margin.trees import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from margin.trees.category_encoding import encode_strings, find_string_categories
+from margin.core.category_encoding import encode_strings, find_string_categories
 from margin.trees.shap import explain
 
 COLORS = ["blue", "green", "red", "white"]
