@@ -23,6 +23,7 @@ from margin.neural.training.compute import Compute
 from margin.neural.training.meter import Mean, Meter
 from margin.neural.training.steps import Step
 from margin.neural.training.stopping import Patience
+from margin.neural.training.timing import timed
 from margin.neural.training.work import WorkCounter
 from margin.neural.weights import copy_weights, load_weights
 
@@ -89,7 +90,8 @@ class Training:
 
     def advance(self) -> None:
         """One update of the weights."""
-        batch = self.compute.batch(self.batches.draw())
+        with timed("data"):
+            batch = self.compute.batch(self.batches.draw())
         means = self._step_and_count(batch) if self.threads is None else self.step(batch, self.steps)
         self.meter.add(means)
         self.steps += 1
@@ -122,7 +124,8 @@ class Training:
         self.keep()
         if "train_loss" in values:
             self.loss_curve.append(values["train_loss"])
-        evaluation = {} if self.evaluate is None else self.evaluate()
+        with timed("evaluation"):
+            evaluation = {} if self.evaluate is None else self.evaluate()
         if "valid_score" in evaluation:
             self.scores.append(evaluation["valid_score"])
         enough = self.step.converged
