@@ -12,6 +12,7 @@ from torch import Tensor
 
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.threads import torch_threads
+from margin.neural.activations.fused import fused_log_softmax
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.precision import widen
@@ -157,7 +158,7 @@ def most_probable(model: NextTokens, prompt: Sequence[int], n: int) -> list[int]
 
     def next_scores(tokens: Tensor, parents: Tensor) -> Tensor:
         model.select(parents.tolist())
-        return torch.log_softmax(torch.from_numpy(model.after_rows(tokens[:, None].tolist())).double(), dim=1)
+        return fused_log_softmax(torch.from_numpy(model.after_rows(tokens[:, None].tolist())).double(), dim=1)
 
     ((tokens, _),) = beam_search(next_scores, 1, begin=prompt[-1], end=END, width=width, max_tokens=n, unfinished=True)
     return tokens
