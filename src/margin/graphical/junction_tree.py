@@ -67,7 +67,7 @@ def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name
 def calibrate(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> JunctionTree:
     """The tree of the factors given ``evidence``, with messages passed both ways.
 
-    >>> tree = calibrated([Factor(["a"], [0.5, 0.5]), Factor(["a", "b"], [[0.9, 0.1], [0.4, 0.6]])])
+    >>> tree = calibrate([Factor(["a"], [0.5, 0.5]), Factor(["a", "b"], [[0.9, 0.1], [0.4, 0.6]])])
     >>> tree.marginal(["b"]).values.round(2)
     array([0.65, 0.35])
     """

@@ -78,7 +78,7 @@ class Layout:
 def close_keys(keys: Iterable[Key]) -> Layout:
     """The layout with all that ``keys`` need: (0, 1) needs (0,) and (1,).
 
-    >>> closed([(1, 1), (0,)]).keys
+    >>> close_keys([(1, 1), (0,)]).keys
     ((), (0,), (1,), (1, 1))
     """
     needed: set[Key] = {()}
