@@ -130,7 +130,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
         """Learn means, directions and the linear rule; a row of weight two counts as two rows."""
-        self._learn(self._training_rows(X, y, sample_weight))
+        rows = self._training_rows(X, y, sample_weight)
+        self._forget()
+        self._learn(rows)
         self.coef_, self.intercept_ = in_precision_of(X, self.coef_), in_precision_of(X, self.intercept_)
         return self
 

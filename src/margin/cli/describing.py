@@ -56,7 +56,7 @@ def _print(profile: Profile) -> None:
     console = result()
     left_out = sum(not column.used for column in profile.columns if column.name != profile.target)
     goal = f", {profile.task} of {profile.target}" if profile.target else ""
-    line = f"{profile.table.n_rows:,} rows, {len(profile.columns)} columns, {left_out} left out{goal}"
+    line = f"{profile.n_rows:,} rows, {len(profile.columns)} columns, {left_out} left out{goal}"
     console.print(line, style="bold", markup=False, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("column", overflow="fold")

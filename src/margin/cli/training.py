@@ -141,12 +141,15 @@ def transform(
 
 
 def score(run: Trained, data: Data, target: Target = None, as_json: Json = False) -> None:
-    """Score a trained model on data that has the target."""
+    """Score a trained model on data that has the target: a file, many files, or a named set."""
     import_scikit_learn()
     from margin.service import prediction
+    from margin.service.stream_predictions import score_blocks
+    from margin.service.streams import is_too_large
 
     with report_problems():
-        metrics, remarks = prediction.score(run, data, target=target)
+        score_them = score_blocks if is_too_large(data) else prediction.score
+        metrics, remarks = score_them(run, data, target=target)
     for remark in remarks:
         log().print(remark, style="yellow", markup=False, highlight=False, soft_wrap=True)
     if as_json:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from margin.data.columnar_size import check_arrow, check_parquet
 from margin.data.delimited import unique_names
 from margin.data.inference import infer, object_column
 from margin.data.kinds import store_values
 from margin.data.table import Table
+from margin.data.unpacking import Allowance
 from margin.data.values import column_of_values
 
 if TYPE_CHECKING:
@@ -82,18 +84,20 @@ def from_arrow(table: pa.Table | pa.RecordBatch, *, read_strings: bool = False) 
     return Table.from_stored(pairs, table.num_rows, remarks, notes)
 
 
-def read_columnar(source: Path | bytes, kind: str) -> Table:
-    """The table in a "Parquet" or "Arrow" file, in a folder of Parquet files, or in the bytes of such a file."""
+def read_columnar(source: Path | bytes, kind: str, allowance: Allowance | None = None) -> Table:
+    """The table in a "Parquet" or "Arrow" file, in a folder of Parquet files, or in the bytes of such a file.
+
+    It may become what is left of ``allowance``; None: what a packed file of its size may, however large that is.
+    """
     import pyarrow as pa
-    from pyarrow import feather, parquet
 
     try:
         if isinstance(source, Path) and source.is_dir():
             table = _read_folder(source)
         else:
-            file = pa.BufferReader(source) if isinstance(source, bytes) else source
-            # ParquetFile and not read_table: a path such as "year=2025/x.parquet" must not grow a column.
-            table = parquet.ParquetFile(file).read() if kind == "Parquet" else feather.read_table(file)
+            file = pa.py_buffer(source) if isinstance(source, bytes) else source
+            size = len(source) if isinstance(source, bytes) else source.stat().st_size
+            table = _read_file(file, kind, allowance or Allowance(size, largest=None))
     except (pa.ArrowException, OSError) as problem:
         text = " ".join(str(problem).split()).rstrip(".")
         raise ValueError(f"is not a readable {kind} file ({text})") from None
@@ -102,11 +106,25 @@ def read_columnar(source: Path | bytes, kind: str) -> Table:
     return from_arrow(table, read_strings=True)
 
 
+def _read_file(file: Any, kind: str, allowance: Allowance) -> Any:
+    from pyarrow import feather, parquet
+
+    if kind != "Parquet":
+        check_arrow(file, allowance)
+        return feather.read_table(file)
+    check_parquet(file, allowance)
+    # ParquetFile and not read_table: a path such as "year=2025/x.parquet" must not grow a column.
+    return parquet.ParquetFile(file).read()
+
+
 def _read_folder(path: Path) -> Any:
     """All Parquet files below a folder, one after another; folders such as ``year=2025`` become columns."""
     from pyarrow import dataset
 
     files = sorted(str(file) for pattern in ("*.parquet", "*.pq") for file in path.rglob(pattern))
+    allowance = Allowance(sum(Path(file).stat().st_size for file in files), largest=None)
+    for file in files:
+        check_parquet(file, allowance)
     partitions = dataset.partitioning(flavor="hive")
     return dataset.dataset(files, format="parquet", partitioning=partitions, partition_base_dir=str(path)).to_table()
 
@@ -168,13 +186,23 @@ def _from_series(name: str, series: Any) -> tuple[str, np.ndarray]:
     return store_values(series.astype(object).to_numpy(), name=name)
 
 
+def _labels(column: Any) -> np.ndarray:
+    """The values that codes stand for: each value once, however often it occurs, None where there is none."""
+    parts = [np.empty(0, dtype=object)]
+    for chunk in column.chunks:
+        known = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+        codes = chunk.indices.fill_null(len(known) - 1).to_numpy(zero_copy_only=False)
+        parts.append(known[codes])
+    return np.concatenate(parts)
+
+
 def _from_arrow_column(name: str, column: Any) -> tuple[str, np.ndarray]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return store_values(np.array(column.to_pylist(), dtype=object), "category", name=name)
+        return store_values(_labels(column), "category", name=name)
     if pa.types.is_boolean(kind):
         return store_values(np.array(column.to_pylist(), dtype=object), "flag", name=name)
     if pa.types.is_integer(kind):

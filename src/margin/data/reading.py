@@ -35,8 +35,9 @@ def read(
     nothing is known by its content. Encoding, delimiter and quotes of text files are found out; so is the header line,
     unless ``header`` says whether there is one. Without a header the columns are called ``column_1``, ``column_2``, ...
     ``names`` replaces all names. ``sheet`` names one of an .xlsx workbook, or counts them from 1 on. ``max_unpacked``
-    is how many bytes a packed file may become; by default 250 times its own, in any case 256 MB, and at most 4 GB. What
-    was guessed is in the table's ``remarks`` and ``notes``; every problem is one sentence that begins with the path.
+    is how many bytes a packed file, or the columns of Parquet, Arrow or JSON, may become; by default 250 times its own,
+    in any case 256 MB, and at most 4 GB where it is packed. What was guessed is in the table's ``remarks`` and
+    ``notes``; every problem is one sentence that begins with the path.
     """
     where = "standard input" if str(path) == "-" else str(path)
     try:

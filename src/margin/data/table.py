@@ -160,6 +160,20 @@ class Table:
             self._check_known(name, "column")
         return self._with({name: values for name, values in self.columns.items() if name not in names})
 
+    def beside(self, name: str, values: Any) -> Table:
+        """The same rows with one column more at the end, which is judged as one of a data frame.
+
+        >>> Table({"age": [30, 40]}).beside("town", ["Ulm", "Bonn"]).kinds
+        {'age': 'number', 'town': 'category'}
+        """
+        import pandas as pd
+
+        from margin.data.columnar import from_pandas
+
+        new = from_pandas(pd.DataFrame({name: values}))
+        pairs = {column: (t.kinds[column], t.columns[column]) for t in (self, new) for column in t.names}
+        return Table.from_stored(pairs, len(self))
+
     def take(self, rows: Any) -> Table:
         """These rows, by position or by a boolean mask, in the given order."""
         rows = np.asarray(rows)

@@ -47,7 +47,7 @@ def grad_cam(network: nn.Module, layer: nn.Module, x: Tensor, label: int | Tenso
     try:
         with torch.enable_grad():
             # The input asks for gradients too, so that networks with frozen weights have maps.
-            scores = network.eval()(x.detach().requires_grad_(True))
+            score = _pick_scores(network.eval()(x.detach().requires_grad_(True)), label).sum()
     finally:
         hook.remove()
         network.train(was_training)
@@ -56,7 +56,7 @@ def grad_cam(network: nn.Module, layer: nn.Module, x: Tensor, label: int | Tenso
     maps = outputs[-1]
     if maps.ndim != 4:
         raise ValueError(f"grad_cam: layer must give maps (N, C, h, w); got {tuple(maps.shape)}.")
-    (gradient,) = torch.autograd.grad(_pick_scores(scores, label).sum(), maps)
+    (gradient,) = torch.autograd.grad(score, maps)
     weight = gradient.mean(dim=(2, 3))
     return torch.einsum("nc,nchw->nhw", weight, maps).relu().detach()
 

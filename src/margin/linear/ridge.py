@@ -146,8 +146,8 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
         """The moments of some rows of a stream."""
         if isinstance(self.alpha, str) or self.positive or self.solver not in ("auto", "cholesky"):
             raise ValueError(
-                f"Ridge: of a stream only the closed form is solved; got alpha={self.alpha!r}, solver={self.solver!r}, "
-                f"positive={self.positive!r}."
+                f"Ridge: of a stream or of pieces only the closed form is solved; got alpha={self.alpha!r}, "
+                f"solver={self.solver!r}, positive={self.positive!r}."
             )
         return super().summarize(block)
 
@@ -160,6 +160,7 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
         return self._learn(np.zeros(0), solution, 1.0, plain=True)
 
     def _learn(self, X: Any, solution: Solution, unit: float, *, plain: bool) -> Ridge:
+        self._forget()
         targets = solution.coef.shape[1]
         intercept = solution.intercept if self.fit_intercept else np.zeros(targets)
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.

@@ -23,8 +23,8 @@ from margin.service.sources import Source, open_source, open_table
 from margin.service.texts import open_for
 
 __all__ = [
-    "Columns", "as_written", "columns_of", "last_step", "open_model", "predict", "refuse_without", "sample", "score",
-    "source_for", "task_of", "transform",
+    "Columns", "as_written", "columns_of", "labels_for", "last_step", "open_model", "predict", "refuse_without",
+    "sample", "score", "source_for", "task_of", "transform",
 ]  # fmt: skip
 
 Columns = dict[str, np.ndarray]
@@ -147,10 +147,8 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
         lacks = f"{data} has no column {known!r}, which is the target" if known else f"{data} needs a target"
         raise BadRequest(f"score: {lacks}; name its column with --target.")
     check_size(model, source, data, manifest)
-    if task == "classification":
-        _refuse_unknown_classes(model, source, data)
-        if source.y is not None and source.y.dtype.kind == "f" and np.asarray(model.classes_).dtype.kind in "OU":
-            source = replace(source, y=source.y.astype(str).astype(object))  # numbers with a fraction were labels
+    if task == "classification" and source.y is not None:
+        source = replace(source, y=labels_for(model, source.y, data))
     if task == "forecasting" and _is_trained_on(manifest, source, data):
         raise BadRequest(f"score: {data} is the series the model was trained on; give the values that follow it.")
     if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
@@ -197,15 +195,17 @@ def last_step(model: Any) -> Any:
     return inner.steps[-1][1] if hasattr(inner, "steps") else inner
 
 
-def _refuse_unknown_classes(model: Any, source: Source, data: str) -> None:
-    """Refuse classes that the model does not know: no metric is defined for them."""
-    known = np.asarray(getattr(model, "classes_", source.y))
-    unknown = [label for label in np.unique(np.asarray(source.y).astype(str)) if label not in known.astype(str)]
+def labels_for(model: Any, y: np.ndarray, data: str) -> np.ndarray:
+    """Targets as the model calls its classes; one that it does not know is refused: no metric is defined for it."""
+    known = np.asarray(getattr(model, "classes_", y))
+    unknown = [label for label in np.unique(np.asarray(y).astype(str)) if label not in known.astype(str)]
     if unknown:
         raise BadRequest(
             f"score: class {str(unknown[0])!r} of {data} is unknown to the model, whose classes are "
             f"{', '.join(known.astype(str))}."
         )
+    # Numbers with a fraction were labels.
+    return y.astype(str).astype(object) if y.dtype.kind == "f" and known.dtype.kind in "OU" else y
 
 
 def _cannot(model: Any, path: str, lacking: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from margin.core.domains import Integer, Number, Seed
-from margin.core.invariants import Count, Real
+from margin.core.invariants import Real, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
@@ -72,8 +72,7 @@ class GloVe(WordVectorModel):
     learning_rate_init: float = parameter(0.05, Number(above=0, search=(0.01, 0.3), log=True), "Step size of AdaGrad.")
     random_state: RandomLike = parameter(None, Seed(), "Draws first vectors and the order of the entries.")
 
-    loss_: float = attribute(Real(), "Weighted mean square of the last pass.")
-    n_iter_: int = attribute(Count(), "Passes made.")
+    loss_: float = attribute(sometimes(Real()), "Weighted mean square of the last pass.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from texts, yielding a record per pass; ``y`` is ignored."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.domains import Choice, Integer, Number, Seed
-from margin.core.invariants import ArrayOf, Count, Real
+from margin.core.invariants import ArrayOf, Real, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
@@ -65,10 +65,10 @@ class Word2Vec(WordVectorModel):
     random_state: RandomLike = parameter(None, Seed(), "Draws first vectors, left-out words, windows and negatives.")
 
     outputs_: np.ndarray = attribute(
-        ArrayOf("n_outputs", "vector_size"), "Output vectors: one row per word, or per inner node of the tree."
+        sometimes(ArrayOf("n_outputs", "vector_size")),
+        "Output vectors: one row per word, or per inner node of the tree; vectors of a file have none.",
     )
-    loss_: float = attribute(Real(), "Mean loss per step of the last pass.")
-    n_iter_: int = attribute(Count(), "Passes made.")
+    loss_: float = attribute(sometimes(Real()), "Mean loss per step of the last pass.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from texts, yielding a record per pass; ``y`` is ignored."""

@@ -113,7 +113,7 @@ def chain_of_latents(seed: int) -> Verdict:
     )
 
 
-@oracle(
+@oracle("margin.generative.autoencoder_network.AutoencoderNetwork",
     f"{PATH}.autoencoder.Autoencoder", f"{PATH}.Autoencoder", f"{PATH}.autoencoder.Autoencoder.reconstruction_errors",
     f"{PATH}.autoencoder.corrupt", f"{PATH}.autoencoder.reconstruction_loss",
 )  # fmt: skip

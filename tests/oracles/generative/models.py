@@ -98,7 +98,10 @@ def paths_of_codes(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.gan.theory.optimal_discriminator", f"{PATH}.gan.theory.gan_value_of")
+@oracle(
+    f"{PATH}.gan.theory.optimal_discriminator",
+    f"{PATH}.gan.theory.gan_value_of",
+)
 def best_answers(seed: int) -> Verdict:
     """Of all discriminators on three points the best, found on a grid; half where nothing is ever seen."""
     rng = np.random.default_rng(seed)
@@ -113,7 +116,13 @@ def best_answers(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.VAE", f"{PATH}.vae.VAE", f"{PATH}.vae.VAE.sample", f"{PATH}.workflow.follow")
+@oracle(
+    "margin.generative.vae_network.VAENetwork",
+    f"{PATH}.VAE",
+    f"{PATH}.vae.VAE",
+    f"{PATH}.vae.VAE.sample",
+    f"{PATH}.workflow.follow",
+)
 def fitted_autoencoder(seed: int) -> Verdict:
     """Encoder and decoder are applied by hand to scaled columns; the bound by torch's laws at the same draws."""
     rng = np.random.default_rng(seed)

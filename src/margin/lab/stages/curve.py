@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, round_values, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, place_of, round_values, window_of
 
 __all__ = ["curve", "forecast", "series", "states"]
 
@@ -20,22 +22,70 @@ def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = window_of(xy, 0.15)
     line = np.linspace(window[0], window[1], 240)
     mean, deviation = _prediction(model, line[:, None])
-    band = (
-        None
-        if deviation is None
-        else {
-            "x": round_values(line),
-            "low": round_values(mean - 2 * deviation),
-            "high": round_values(mean + 2 * deviation),
-        }
-    )
-    lines = [{"xy": round_values(np.column_stack([line, mean]))}]
+    if deviation is not None:  # room for the band, but not for one that knows nothing yet
+        reach = 0.4 * (window[3] - window[2])
+        window[2] = max(min(window[2], float((mean - 2 * deviation).min())), window[2] - reach)
+        window[3] = min(max(window[3], float((mean + 2 * deviation).max())), window[3] + reach)
     points: Panel = {"xy": round_values(xy), "editable": True}
     if hasattr(model, "support_"):
         points["ring"] = np.asarray(model.support_).tolist()
-    marks = _inducing(model, window)
     residuals = round_values(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
-    return [chart(window, axes=["x", "y"], band=band, lines=lines, points=points, residuals=residuals, centers=marks)]
+    layers: Panel = {
+        "band": None if deviation is None else _band(line, mean, deviation),
+        "lines": [*_terms(model, line), {"xy": round_values(np.column_stack([line, mean]))}],
+        "points": points,
+        "residuals": residuals,
+        "centers": _inducing(model, window),
+    }
+    if hasattr(model, "X_train_") or hasattr(model, "kneighbors"):
+        layers["hover"] = True
+        _under_the_mouse(model, X, y, place_of(probe), line, layers)
+    return [chart(window, axes=["x", "y"], **layers)]
+
+
+def _band(line: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> Panel:
+    return {
+        "x": round_values(line),
+        "low": round_values(mean - 2 * deviation),
+        "high": round_values(mean + 2 * deviation),
+    }
+
+
+def _terms(model: Any, line: np.ndarray) -> list[Panel]:
+    """The basis functions times their weights: thin lines that add up to the prediction, less its constant."""
+    if hasattr(model, "basis_"):
+        weights, name = np.asarray(model.coef_), "coef_"
+    elif hasattr(model, "knots_"):
+        weights, name = np.asarray(model.values_[0]), "values_"
+    else:
+        return []
+    alone, found = copy.copy(model), []
+    for k in range(len(weights)):
+        only = np.where(np.arange(len(weights)) == k, weights, 0.0)
+        setattr(alone, name, only if name == "coef_" else [only])
+        term = np.asarray(alone.predict(line[:, None])).ravel() - model.intercept_
+        found.append({"xy": round_values(np.column_stack([line, term])), "color": k, "thin": True})
+    return found
+
+
+def _under_the_mouse(model: Any, X: Any, y: Any, place: np.ndarray | None, line: np.ndarray, layers: Panel) -> None:
+    """With a point where the mouse is: the edges of the band that it would leave; or the neighbors there."""
+    if place is None:
+        return
+    if hasattr(model, "kneighbors"):
+        near = model.kneighbors(place[None, :1])[1][0]
+        said = float(np.ravel(model.predict(place[None, :1]))[0])
+        layers["points"]["ring"] = near.tolist()
+        layers["labels"] = [[float(place[0]), round(said, 4), f"{said:.2f}, the mean of {len(near)}", 1]]
+        return
+    # The kernel that was learned, noise included, and one row more: no search, so it keeps up with the mouse.
+    normalized = bool(np.any(model.y_std_ != 1.0))
+    more = clone(model).set_params(kernel=model.kernel_, alpha=1e-10, optimizer=None, normalize_y=normalized)
+    more.fit(np.vstack([X, place[None, :1]]), np.append(y, place[1]))
+    mean, deviation = more.predict(line[:, None], return_std=True)
+    edges = [np.column_stack([line, mean + k * deviation]) for k in (-2, 2)]
+    layers["lines"] += [{"xy": round_values(edge), "color": 1, "thin": True} for edge in edges]
+    layers["labels"] = [[*round_values(place), "if there were a point", 1]]
 
 
 def _prediction(model: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

@@ -25,11 +25,12 @@ def solution(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     heat = np.round(255 * np.clip(field, 0, 1)).astype(np.uint8)
     rest = np.round(255 * np.clip(left / max(worst, 1e-3), 0, 1)).astype(np.uint8)
     points = {"xy": round_values(X), "faded": True}
+    sides: dict[str, Any] = {"axes": ["x", "y"], "square": True, "equal": True}
+    known, missing = {"heat": pack(heat), "scale": [0.0, 1.0]}, {"heat": pack(rest), "scale": [0.0, worst]}
     return [
-        chart(window, "temperature", equal=True, surface={"heat": pack(heat), "scale": [0.0, 1.0]}),
-        chart(window, f"what the equation leaves, at most {worst:.3g}", equal=True,
-              surface={"heat": pack(rest), "scale": [0.0, worst]}, points=points),
-    ]  # fmt: skip
+        chart(window, "temperature", surface=known, **sides),
+        chart(window, f"what the equation leaves, at most {worst:.3g}", surface=missing, points=points, **sides),
+    ]
 
 
 def flow(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -45,6 +46,14 @@ def flow(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     points = {"xy": round_values(X.reshape(-1, 2)), "faded": True}
     return [
         chart(
-            window, "the learned flow", equal=True, lines=lines, arrows=round_values(arrows), thin=True, points=points
+            window,
+            "the learned flow",
+            equal=True,
+            axes=["x1", "x2"],
+            square=True,
+            lines=lines,
+            arrows=round_values(arrows),
+            thin=True,
+            points=points,
         )
     ]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ PLACES = [[0.5, 0.88], [0.17, 0.5], [0.83, 0.5], [0.5, 0.12]]
 
 
 def nodes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
-    """The class of every node, the fuller the surer; those whose class was shown are ringed, mistakes crossed."""
+    """The class of every node, the fuller the surer; those whose class was shown are ringed, mistakes crossed. Of one
+    that was clicked also how much the message of each neighbor counts."""
     chance = np.asarray(model.predict_proba(X), dtype=float)
     said = chance.argmax(axis=1)
     places = layout(X)
@@ -28,8 +30,27 @@ def nodes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
          "ring": i in (0, 33, 1, 32), "wrong": bool(model.classes_[said[i]] != y[i])}
         for i in range(len(X))
     ]  # fmt: skip
-    right = float((model.classes_[said] == y).mean())
-    return [_draw(shown, X), bars([("nodes right", right)], "", most=1)]
+    right = bars([("nodes right", float((model.classes_[said] == y).mean()))], "", most=1)
+    asked = probe.get("node") if isinstance(probe, dict) else None
+    if not isinstance(asked, int) or isinstance(asked, bool) or not 0 <= asked < len(X):
+        return [_draw(shown, X, pick="node"), right]
+    counts = _messages(model, X, asked, chance[asked])
+    most = max(map(abs, counts.values()), default=0.0) or 1.0
+    wide = [[asked, j, round(count / most, 3)] for j, count in counts.items()]
+    named = [(f"node {j}", count) for j, count in sorted(counts.items(), key=lambda item: -abs(item[1]))[:10]]
+    title = f"what node {asked} gains from each neighbor for class {model.classes_[said[asked]]}"
+    return [_draw(shown, X, pick="node", picked=asked, wide=wide), bars(named, title), right]
+
+
+def _messages(model: Any, graph: Any, node: int, chance: np.ndarray) -> dict[int, float]:
+    """By how much the chance of the class of ``node`` falls without the messages between it and each neighbor."""
+    best, edges = int(chance.argmax()), graph.edges
+    counts = {}
+    for other in sorted({int(j) for i, j in edges.T if i == node} | {int(i) for i, j in edges.T if j == node}):
+        between = np.isin(edges, (node, other)).all(axis=0) & (edges[0] != edges[1])
+        without = replace(graph, edges=edges[:, ~between])
+        counts[other] = float(chance[best] - model.predict_proba(without)[node, best])
+    return counts
 
 
 def graphs(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:

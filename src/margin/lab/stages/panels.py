@@ -12,9 +12,22 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bars", "chart", "grid", "images", "matrix", "pack", "picture", "round_values", "text", "window_of"]
+__all__ = [
+    "bars",
+    "chart",
+    "grid",
+    "images",
+    "matrix",
+    "pack",
+    "picture",
+    "place_of",
+    "round_values",
+    "text",
+    "window_of",
+]
 
 Panel = dict[str, Any]
+FARTHEST = 1e6
 SIDE = 56  # cells of a surface along each axis
 
 
@@ -43,6 +56,14 @@ def grid(window: Sequence[float], side: int = SIDE) -> np.ndarray:
     steps = (np.arange(side) + 0.5) / side
     columns, rows = np.meshgrid(x0 + (x1 - x0) * steps, y1 - (y1 - y0) * steps)
     return np.column_stack([columns.ravel(), rows.ravel()])
+
+
+def place_of(probe: Any) -> np.ndarray | None:
+    """The point of the plane that a probe is, kept within bounds in which every model computes; None if it is none."""
+    if not isinstance(probe, list) or len(probe) != 2 or not all(isinstance(v, int | float) for v in probe):
+        return None
+    place = np.array(probe, dtype=float)
+    return np.clip(place, -FARTHEST, FARTHEST) if np.isfinite(place).all() else None
 
 
 def chart(window: Sequence[float], title: str = "", **layers: Any) -> Panel:

@@ -40,7 +40,24 @@ def readers(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         chance = np.asarray(model.predict_proba(drawn[None]))[0]
         panels.insert(0, bars([(str(c), p) for c, p in zip(model.classes_, chance)], "your drawing is", most=1))
     right = float((model.predict(X) == y).mean())
-    return [*panels, bars([("of all digits", right)], "read right", most=1)]
+    seen = X[:8] if drawn is None else np.vstack([drawn, X[:7]])
+    return [*panels, *_inside(model, seen, side), bars([("of all digits", right)], "read right", most=1)]
+
+
+def _inside(model: Any, X: Any, side: int) -> list[Panel]:
+    """Digits, where each speaks for what is read, and the filters of the first layer of a convolutional network."""
+    from margin.interpretation.networks import attribute_inputs
+    from margin.neural.convolution.maps import filters
+
+    layers = [] if hasattr(model, "patch_size") else list(filters(model.module_).values())
+    how: dict[str, Any] = {"method": "grad-cam"} if layers else {"method": "occlusion", "size": 2}
+    rows = [picture(one.reshape(side, side)) for one in X]
+    rows += [picture(np.maximum(one, 0.0)) for one in attribute_inputs(model, X, **how)]
+    panels = [images(rows, "digits, and where they speak for what is read", columns=len(X))]
+    if layers:
+        first = [picture(one) for one in layers[0][:8, 0].numpy(force=True)]
+        panels.append(images(first, "filters of the first layer", columns=8))
+    return panels
 
 
 def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -53,7 +70,7 @@ def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     diagonal = [{"xy": [[-1.3, -1.3], [1.3, 1.3]], "dash": True}]
     return [
         images(shown, ""),
-        chart(window, axes=["true", "measured"], points={"xy": round_values(xy)}, lines=diagonal),
+        chart(window, axes=["true", "measured"], square=True, points={"xy": round_values(xy)}, lines=diagonal),
     ]
 
 
@@ -66,7 +83,16 @@ def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = [-3.2, 3.2, -3.2, 3.2]
     points = {"xy": round_values(codes, 3), "label": np.asarray(y).tolist()}
     panels = [
-        chart(window, "where digits lie", equal=True, points=points, classes=[str(c) for c in range(10)], pick=True),
+        chart(
+            window,
+            "where digits lie",
+            equal=True,
+            axes=["z1", "z2"],
+            square=True,
+            points=points,
+            classes=[str(c) for c in range(10)],
+            pick=True,
+        ),
         images([picture(one) for one in made], "what lies there", columns=9, tight=True),
     ]
     if isinstance(probe, list) and len(probe) == 2:

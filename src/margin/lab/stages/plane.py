@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, chart, grid, pack, round_values, window_of
+from margin.lab.stages.panels import Panel, chart, grid, pack, place_of, round_values, window_of
 
 __all__ = ["axes", "cells", "clusters", "density", "embedding", "path", "regions", "samples", "translated"]
+
+
+AXES: Panel = {"axes": ["x1", "x2"], "square": True}
 
 
 def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -23,7 +26,20 @@ def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     points = {"xy": round_values(X), "label": _positions(y, model.classes_), "editable": True}
     if support is not None:
         points["ring"] = np.asarray(support).tolist()
-    return [chart(window, surface=surface, contour=line, points=points, classes=[str(c) for c in model.classes_])]
+    layers = _neighbors(model, X, place_of(probe)) if hasattr(model, "kneighbors") else {}
+    names = [str(c) for c in model.classes_]
+    return [chart(window, **AXES, surface=surface, contour=line, points=points, classes=names, **layers)]
+
+
+def _neighbors(model: Any, X: Any, place: np.ndarray | None) -> Panel:
+    """Lines from the mouse to the rows that decide there, and what they say."""
+    if place is None:
+        return {"hover": True}
+    near, chance = model.kneighbors(place[None])[1][0], model.predict_proba(place[None])[0]
+    best = int(chance.argmax())
+    lines = [{"xy": round_values([place, X[i]]), "color": -1, "thin": True} for i in near]
+    said = f"{model.classes_[best]}: {100 * chance[best]:.0f} % of {len(near)}"
+    return {"hover": True, "lines": lines, "labels": [[*round_values(place), said, best]]}
 
 
 def cells(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -35,7 +51,7 @@ def cells(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         np.column_stack([np.sin(order * 2.4), np.cos(order * 2.4)]) * (0.08 + 0.3 * np.modf(order * 0.618)[0])[:, None]
     )
     points = {"xy": round_values(X + spread), "label": _positions(y, model.classes_)}
-    return [chart(window, surface=surface, points=points, classes=[str(c) for c in model.classes_])]
+    return [chart(window, **AXES, surface=surface, points=points, classes=[str(c) for c in model.classes_])]
 
 
 def clusters(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -56,7 +72,7 @@ def clusters(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
             for k, (mean, covariance, weight) in enumerate(zip(centers, _full(model), model.weights_))
         ]
     points = {"xy": round_values(X), "label": np.asarray(labels).tolist(), "editable": True}
-    return [chart(window, points=points, centers=round_values(centers), **layers)]
+    return [chart(window, **AXES, points=points, centers=round_values(centers), **layers)]
 
 
 def density(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -65,14 +81,14 @@ def density(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     log_density = model.score_samples(grid(window)).reshape(56, 56)
     height = np.exp(np.minimum(log_density - np.quantile(log_density, 0.995), 0.0))
     surface = {"heat": pack(np.round(255 * height).astype(np.uint8))}
-    return [chart(window, surface=surface, points={"xy": round_values(X), "faded": True, "editable": True})]
+    return [chart(window, **AXES, surface=surface, points={"xy": round_values(X), "faded": True, "editable": True})]
 
 
 def samples(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Rows of the data, faded, and as many that the model makes up."""
     made = np.asarray(model.sample(300, random_state=0), dtype=float)[:, :2]
     points = {"xy": round_values(X), "faded": True, "editable": True}
-    return [chart(window_of(X, 0.25), points=points, made=round_values(made))]
+    return [chart(window_of(X, 0.25), **AXES, points=points, made=round_values(made))]
 
 
 def path(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -83,7 +99,7 @@ def path(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = window_of(np.array([[scale[0]] * 2, [scale[1]] * 2]), 0.3)
     frames = [round_values(moments[i], 3) for i in chosen]
     points = {"xy": round_values(X), "faded": True, "editable": True}
-    return [chart(window, points=points, made=frames[-1], movie=frames)]
+    return [chart(window, **AXES, points=points, made=frames[-1], movie=frames)]
 
 
 def translated(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -92,7 +108,7 @@ def translated(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     points = {"xy": round_values(both), "label": [0] * len(X) + [1] * len(y), "faded": True}
     made = round_values(np.asarray(model.transform(X), dtype=float))
     names = ["first set", "second set", "the first, carried over"]
-    return [chart(window_of(both, 0.25), points=points, made=made, made_color=2, classes=names)]
+    return [chart(window_of(both, 0.25), **AXES, points=points, made=made, made_color=2, classes=names)]
 
 
 def axes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -103,7 +119,7 @@ def axes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     width = 2 * ((X - center) @ directions.T).std(axis=0)
     arrows = [[*center, *(center + w * d)] for w, d in zip(width, directions)]
     points = {"xy": round_values(X), "editable": True}
-    return [chart(window_of(X), equal=True, points=points, arrows=round_values(arrows))]
+    return [chart(window_of(X), **AXES, equal=True, points=points, arrows=round_values(arrows))]
 
 
 def embedding(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:

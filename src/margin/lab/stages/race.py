@@ -86,6 +86,15 @@ def race(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:  # noqa: ARG001
     left = [(name.replace("_", " "), max(height, 0.0)) for name, height in above.items()]
     goal = [[*round_values(minimum), "minimum", 0] for minimum in X.minima]
     return [
-        chart(window, surface=surface, contour=levels, lines=lines, labels=goal, classes=[n for n, _ in left]),
+        chart(
+            window,
+            axes=["x1", "x2"],
+            square=True,
+            surface=surface,
+            contour=levels,
+            lines=lines,
+            labels=goal,
+            classes=[n for n, _ in left],
+        ),
         bars(left, "height above the minimum"),
     ]

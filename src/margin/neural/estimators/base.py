@@ -102,6 +102,20 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         return self._ready_module()
 
     @property
+    def gradients_(self) -> dict[str, np.ndarray]:
+        """Gradients of the last update by the names of their weights, while a fit runs; empty at any other time."""
+        training = getattr(getattr(self, "_loop", None), "training", None)
+        if training is None:
+            return {}
+        modules = training.step.modules
+        return {
+            name if len(modules) == 1 else f"{player}.{name}": parameter.grad.detach().numpy(force=True).copy()
+            for player, module in modules.items()
+            for name, parameter in module.named_parameters()
+            if parameter.grad is not None
+        }
+
+    @property
     def loss_(self) -> float:
         """Mean training loss of the last epoch."""
         return self.loss_curve_[-1] if self.loss_curve_ else float("nan")

@@ -25,7 +25,6 @@ from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.fine_tuning import FineTuning
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.parameters import SEARCHED_RATES, RegularizedWeights, learning_rates
-from margin.neural.losses.network_loss import NetworkLoss
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.stored import IMAGES, image_network_is_stored
 from margin.neural.training.evaluation import EVALUATION_ROWS
@@ -188,7 +187,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
             )
         tell_of_other_units(type(self).__name__, images, encoder)
 
-    def _augment_loss(self, loss: NetworkLoss) -> Objective:
+    def _augment_loss(self, loss: Callable[..., Tensor]) -> Objective:
         """``loss`` per row of the outputs and targets, on changed images while the network learns."""
         change = Augmentation(self.augment) if self.augment else None
 

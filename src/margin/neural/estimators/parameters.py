@@ -141,6 +141,8 @@ class LossOfClasses(Declared):
         if self.class_weight is None:
             return X, codes, weight
         owner = type(self).__name__
+        if codes.ndim == 2:
+            raise ValueError(f"{owner}: class_weight is for one class per row; got rows with several labels.")
         weight = row_weights(owner, self.class_weight, classes, codes, weight)
         kept = weight > 0
         if not kept.any():

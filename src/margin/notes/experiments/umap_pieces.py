@@ -71,11 +71,13 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 3.8)
-    for panel, (name, part) in zip(figure.subplots(1, 4), data.items()):
-        panel.scatter(*part["embedding"].T, c=part["labels"], cmap="tab10", s=5)
+    figure.set_size_inches(10, 9.6)
+    for panel, (name, part) in zip(figure.subplots(2, 2).ravel(), data.items()):
+        panel.scatter(*part["embedding"].T, c=part["labels"], cmap="tab10", s=9)
         score = (
-            f"{part['accuracy']:.0%} of neighbors agree" if name == "digits" else f"{part['before']} → {part['after']}"
+            f"{part['accuracy']:.0%} of neighbors agree"
+            if name == "digits"
+            else f"{part['before']} → {part['after']} pieces"
         )
         panel.set(title=f"{name}: {score}", xticks=[], yticks=[])
         panel.set_aspect("equal", adjustable="datalim")

@@ -214,7 +214,7 @@ def run_job(job: ComparisonJob, how: HowToRun, stop: threading.Event | None = No
                 pass  # who fails now is out, and the next best is judged
         while (trials.budget is None or stopped) and not fit_winner(job, stopped):
             pass
-        fit_on_all_rows(job, stopped)
+        fit_on_all_rows(job, stopped, how.cluster)
         setup.kept.write_board(job.result().standings)
         run.update(remarks=list(job.remarks), cut=job.given_up, passed_over=job.passed_over)
     return job.result()

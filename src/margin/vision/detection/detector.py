@@ -20,6 +20,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.boxes import Boxes
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
+from margin.data.mixed_images import are_mixed, on_one_canvas
 from margin.neural.augment import parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
@@ -68,7 +69,8 @@ def detector_network(
 class ObjectDetector(ImageParameters, NeuralEstimator):
     """Boxes, classes and scores of the objects in images.
 
-    ``X`` are images (n, h, w) or with channels, ``y`` one :class:`~margin.data.boxes.Boxes` per image. The networks
+    ``X`` are images (n, h, w) or with channels, or a list of images of several sizes, ``y`` one
+    :class:`~margin.data.boxes.Boxes` per image. The networks
     stand on the same small one of stride 4, so their differences are those of the methods: R-CNN and Fast R-CNN take
     proposals from selective search, Faster R-CNN makes its own, YOLO and DETR need none, and DETR needs no suppression
     either. 'hog-svm' is what came before them: a linear support vector machine per class on the oriented gradients in
@@ -146,6 +148,8 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     def predict(self, X: Any) -> list[Boxes]:
         """What is found in every image, best score first."""
         check_is_fitted(self)
+        if are_mixed(X):
+            return [self.predict(np.asarray(image)[None])[0] for image in X]
         module: Any = self._ready_module()
         images = self._images(X)
         proposals = self._to_device(self._proposals(images))
@@ -206,6 +210,8 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
 
     def _images(self, X: Any, *, reset: bool = False) -> np.ndarray:
         fitted = None if reset else (self.network_["in_channels"], None, None)
+        if are_mixed(X):
+            X = on_one_canvas(type(self).__name__, X, self.channels).images
         images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
         height, width = images.shape[2:]
         if min(height, width) < Backbone.stride:
