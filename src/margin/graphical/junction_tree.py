@@ -108,7 +108,7 @@ def _pass_messages(potentials: list[Factor], joined: list[tuple[int, int]], log_
         sent = together.sum_out(v for v in together.variables if v not in shared)
         peak = float(sent.values.max())
         if peak <= 0:
-            raise ValueError("calibrated: the evidence has probability 0.")
+            raise ValueError("calibrate: the evidence has probability 0.")
         messages[source, target] = Factor.of_checked(sent.variables, sent.values / peak)
         return float(np.log(peak))
 

@@ -84,7 +84,7 @@ def close_keys(keys: Iterable[Key]) -> Layout:
     needed: set[Key] = {()}
     for key in keys:
         if len(key) > 2:
-            raise ValueError(f"closed: derivatives are carried up to the second; got one of order {len(key)}.")
+            raise ValueError(f"close_keys: derivatives are carried up to the second; got one of order {len(key)}.")
         needed |= {tuple(sorted(key)), *((axis,) for axis in key)}
     return Layout(tuple(sorted(needed, key=lambda key: (len(key), key))))
 
