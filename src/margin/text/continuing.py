@@ -107,7 +107,7 @@ class NextToken(NextTokens):
 def penalize(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.ndarray:
     """Logits of tokens already ``seen`` divided by ``penalty`` if positive, else multiplied (Keskar et al., 2019).
 
-    >>> penalized(np.array([2.0, -1.0, 3.0]), [0, 1], 2.0)
+    >>> penalize(np.array([2.0, -1.0, 3.0]), [0, 1], 2.0)
     array([ 1., -2.,  3.])
     """
     out, rows = np.array(logits, dtype=np.float64), np.array(sorted(set(seen)), dtype=np.intp)
