@@ -88,7 +88,8 @@ DIRECTIVES = {
     "show_performance_hints": False,
 }
 # Products must not be contracted into fused operations, nor sums reordered: the same bits on every machine.
-UNIX = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv", "-Wno-maybe-uninitialized"]
+UNIX = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv"]
+UNIX += ["-Wno-maybe-uninitialized", "-Wno-unused-function"]  # a bundle takes files whole
 WINDOWS = ["/O2", "/fp:precise"]
 SANITIZER = ["-fsanitize=address", "-fno-omit-frame-pointer"]
 
