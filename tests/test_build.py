@@ -71,7 +71,6 @@ def test_an_edit_changes_the_sources_of_the_modules_that_hold_it(tmp_path):
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
     edited, before = tmp_path / "margin" / "reduction" / "umap_kernels.py", set(bundles_of(tmp_path))
-    assert before == set(bundles_of(ROOT / "src"))
     text = edited.read_text(encoding="utf-8")
     edited.write_text(text.replace("LARGEST_MOVE = 4.0", "LARGEST_MOVE = 5.0"), encoding="utf-8")
     assert [line.split()[0] for line in set(bundles_of(tmp_path)) - before] == ["reduction"]
