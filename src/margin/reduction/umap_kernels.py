@@ -3,9 +3,10 @@ two updates of one position at a time."""
 
 from __future__ import annotations
 
+from math import pow
+
 import cython
 
-from margin.core.elementary_kernels import power
 from margin.core.kernel_source import ConstIntegers, ConstVector, Matrix, Vector, inner, kernel
 
 __all__ = ["epoch"]
@@ -63,8 +64,8 @@ def epoch(
         j = tails[edge]
         square = _squared_gap(Y, i, j)
         if square > 0:
-            grown = power(square, b)
-            pull = -2.0 * a * b * grown / (square * (1.0 + a * grown))
+            power = pow(square, b)
+            pull = -2.0 * a * b * power / (square * (1.0 + a * power))
             for c in range(d):
                 move = rate * _clipped(pull * (Y[i, c] - Y[j, c]))
                 Y[i, c] += move
@@ -76,7 +77,7 @@ def epoch(
                 continue
             square = _squared_gap(Y, i, k)
             if square > 0:
-                push = 2.0 * b / ((SOFTEN + square) * (1.0 + a * power(square, b)))
+                push = 2.0 * b / ((SOFTEN + square) * (1.0 + a * pow(square, b)))
                 for c in range(d):
                     Y[i, c] += rate * _clipped(push * (Y[i, c] - Y[k, c]))
             else:
