@@ -72,7 +72,9 @@ def choose_far_rows(
         for t in range(candidates.shape[0]):
             for j in range(X.shape[1]):
                 points[t, j] = turned[candidates[t] // BLOCK, j, candidates[t] % BLOCK]
-        _look_at(turned, squares, mass, points, nearest, found, sums)
+        for block in range(turned.shape[0]):
+            for t in range(points.shape[0]):
+                sums[t, block] = _look_at(turned, block, squares, mass, points, t, nearest, found)
         best = 0
         least = INFINITE
         for t in range(candidates.shape[0]):
@@ -118,55 +120,55 @@ def _draw(
 
 @inner
 def _look_at(
-    turned: Cube, squares: Matrix, mass: Matrix, points: Matrix, nearest: Matrix, found: Cube, sums: Matrix
-) -> cython.void:
-    """With each candidate: squared distances of all rows to the nearest chosen one, and their weighted sums by block.
+    turned: Cube,
+    block: cython.Py_ssize_t,
+    squares: Matrix,
+    mass: Matrix,
+    points: Matrix,
+    t: cython.Py_ssize_t,
+    nearest: Matrix,
+    found: Cube,
+) -> cython.double:
+    """With candidate ``t``: squared distances of a block's rows to the nearest chosen one, and their weighted sum.
 
     By |x|^2 - 2 x'p + |p|^2, a third less work than the squares of gaps; what rounding may have left is zero.
     """
     dots = cython.declare(cython.double[BLOCK])
     lanes = cython.declare(cython.double[8])
-    own: cython.double
+    own: cython.double = 0.0
     gap: cython.double
     least: cython.double
-    j: cython.Py_ssize_t
     d = points.shape[1]
-    rounding = (d + 4) * ROUNDING
-    for block in range(turned.shape[0]):
-        for t in range(points.shape[0]):
-            own = 0.0
-            j = 0
-            for r in range(BLOCK):
-                dots[r] = 0.0
-            while j + 4 <= d:  # four columns for every time that sums are read and written
-                p0 = points[t, j]
-                p1 = points[t, j + 1]
-                p2 = points[t, j + 2]
-                p3 = points[t, j + 3]
-                own += (p0 * p0 + p1 * p1) + (p2 * p2 + p3 * p3)
-                for r in range(BLOCK):
-                    dots[r] += (turned[block, j, r] * p0 + turned[block, j + 1, r] * p1) + (
-                        turned[block, j + 2, r] * p2 + turned[block, j + 3, r] * p3
-                    )
-                j += 4
-            while j < d:
-                p0 = points[t, j]
-                own += p0 * p0
-                for r in range(BLOCK):
-                    dots[r] += turned[block, j, r] * p0
-                j += 1
-            for r in range(BLOCK):
-                both = squares[block, r] + own
-                gap = both - 2.0 * dots[r]
-                gap = gap if gap > rounding * both else 0.0
-                least = gap if gap < nearest[block, r] else nearest[block, r]
-                found[t, block, r] = least
-                dots[r] = mass[block, r] * least
-            for lane in range(8):
-                lanes[lane] = dots[lane]
-            for r in range(8, BLOCK, 8):
-                for lane in range(8):
-                    lanes[lane] += dots[r + lane]
-            sums[t, block] = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + (
-                (lanes[1] + lanes[5]) + (lanes[3] + lanes[7])
+    j: cython.Py_ssize_t = 0
+    for r in range(BLOCK):
+        dots[r] = 0.0
+    while j + 4 <= d:  # four columns for every time that sums are read and written
+        p0 = points[t, j]
+        p1 = points[t, j + 1]
+        p2 = points[t, j + 2]
+        p3 = points[t, j + 3]
+        own += (p0 * p0 + p1 * p1) + (p2 * p2 + p3 * p3)
+        for r in range(BLOCK):
+            dots[r] += (turned[block, j, r] * p0 + turned[block, j + 1, r] * p1) + (
+                turned[block, j + 2, r] * p2 + turned[block, j + 3, r] * p3
             )
+        j += 4
+    while j < d:
+        p0 = points[t, j]
+        own += p0 * p0
+        for r in range(BLOCK):
+            dots[r] += turned[block, j, r] * p0
+        j += 1
+    for r in range(BLOCK):
+        both = squares[block, r] + own
+        gap = both - 2.0 * dots[r]
+        gap = gap if gap > (d + 4) * ROUNDING * both else 0.0
+        least = gap if gap < nearest[block, r] else nearest[block, r]
+        found[t, block, r] = least
+        dots[r] = mass[block, r] * least
+    for lane in range(8):
+        lanes[lane] = dots[lane]
+    for r in range(8, BLOCK, 8):
+        for lane in range(8):
+            lanes[lane] += dots[r + lane]
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
