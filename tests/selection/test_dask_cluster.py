@@ -83,8 +83,9 @@ def test_a_client_is_used_and_left_open(client):
 def test_a_scheduler_without_workers_is_one_sentence(monkeypatch):
     monkeypatch.setattr(dask_cluster, "PATIENCE", "100ms")
     local = distributed.LocalCluster(
-        n_workers=0, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
-    )
+        n_workers=0, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1",
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+    )  # fmt: skip
     with local as cluster, pytest.raises(ValueError, match=r"^cluster: no worker of the scheduler at tcp://"):
         cluster_client(cluster.scheduler_address).__enter__()
 
