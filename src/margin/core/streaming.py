@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-__all__ = ["InOrder", "Named", "PartRunner", "RowBlock", "SharesData", "Stream", "StreamPart"]
+__all__ = ["InOrder", "NamedWork", "PartRunner", "RowBlock", "SharesData", "Stream", "StreamPart"]
 
 S = TypeVar("S")
 Item = TypeVar("Item")
@@ -44,7 +44,7 @@ class PartRunner(Protocol):
     def map(self, function: Callable[[StreamPart], S], parts: Sequence[StreamPart]) -> Iterable[S]: ...
 
 
-class Named(Protocol):
+class NamedWork(Protocol):
     """Work that errors call by its ``name``."""
 
     @property
@@ -55,7 +55,7 @@ class Named(Protocol):
 class SharesData(Protocol):
     """A runner whose workers keep data that many pieces of work need."""
 
-    def map_shared(self, function: Callable[[Any, Any], S], shared: Any, items: Sequence[Named]) -> Iterable[S]:
+    def map_shared(self, function: Callable[[Any, Any], S], shared: Any, items: Sequence[NamedWork]) -> Iterable[S]:
         """``function(shared, item)`` of every item, in order; ``shared`` is sent once to each worker."""
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from margin.core.arguments import shown
-from margin.core.streaming import Named, Stream, StreamPart
+from margin.core.streaming import NamedWork, Stream, StreamPart
 
 __all__ = ["DaskParts", "cluster_client", "on_cluster"]
 
@@ -32,19 +32,19 @@ class DaskParts:
     def map(self, function: Callable[[StreamPart], S], parts: Sequence[StreamPart]) -> Iterator[S]:
         return self._in_order(lambda part: self.client.submit(function, part, pure=False), parts)
 
-    def map_shared(self, function: Callable[[Any, Any], S], shared: Any, items: Sequence[Named]) -> Iterator[S]:
+    def map_shared(self, function: Callable[[Any, Any], S], shared: Any, items: Sequence[NamedWork]) -> Iterator[S]:
         """``function(shared, item)`` of every item, in order; every worker has ``shared`` once, and gets it again when
         all who had it are lost."""
         there: list[Any] = []
 
-        def send(item: Named) -> Any:
+        def send(item: NamedWork) -> Any:
             if not there or there[0].status != "finished":
                 there[:] = self.client.scatter([shared], broadcast=True, hash=False)  # of a tuple it sends the items
             return self.client.submit(function, there[0], item, pure=False)
 
         return self._in_order(send, items)
 
-    def _in_order(self, send: Callable[[Any], Any], items: Sequence[Named]) -> Iterator[Any]:
+    def _in_order(self, send: Callable[[Any], Any], items: Sequence[NamedWork]) -> Iterator[Any]:
         waiting: deque[Any] = deque()
         most = AHEAD * max(1, sum(self.client.nthreads().values()))
         for item in items:
@@ -116,7 +116,7 @@ def _distributed() -> Any:
     return distributed
 
 
-def _result(send: Callable[[Any], Any], future: Any, item: Named, losses: int = 0) -> Any:
+def _result(send: Callable[[Any], Any], future: Any, item: NamedWork, losses: int = 0) -> Any:
     """What a worker gives; work whose data were lost is sent again."""
     from distributed import KilledWorker
 
