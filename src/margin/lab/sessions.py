@@ -137,8 +137,8 @@ class SessionPool:
             if len(self._sessions) >= MOST_SESSIONS:
                 self._make_room()
             session = LabSession(self.hub, self._template)
+            session.open(request, play=play, position=position)  # before another one can take its place
             self._sessions[session.id] = session
-        session.open(request, play=play, position=position)
         return session
 
     def get(self, id: str) -> LabSession:
