@@ -188,7 +188,7 @@ def test_a_stream_that_is_read_for_long_is_not_a_slow_body(monkeypatch):
         return next(messages)
 
     async def read():
-        bounded = guard._bounded(receive, 100)
+        bounded = guard._limit_parts(receive, 100)
         await bounded()
         monkeypatch.setattr(guard, "SLOWEST", 0.0)
         return await bounded()

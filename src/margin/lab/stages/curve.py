@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, place_of, rounded, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, place_of, round_values, window_of
 
 __all__ = ["curve", "forecast", "series", "states"]
 
@@ -26,13 +26,13 @@ def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         reach = 0.4 * (window[3] - window[2])
         window[2] = max(min(window[2], float((mean - 2 * deviation).min())), window[2] - reach)
         window[3] = min(max(window[3], float((mean + 2 * deviation).max())), window[3] + reach)
-    points: Panel = {"xy": rounded(xy), "editable": True}
+    points: Panel = {"xy": round_values(xy), "editable": True}
     if hasattr(model, "support_"):
         points["ring"] = np.asarray(model.support_).tolist()
-    residuals = rounded(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
+    residuals = round_values(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
     layers: Panel = {
         "band": None if deviation is None else _band(line, mean, deviation),
-        "lines": [*_terms(model, line), {"xy": rounded(np.column_stack([line, mean]))}],
+        "lines": [*_terms(model, line), {"xy": round_values(np.column_stack([line, mean]))}],
         "points": points,
         "residuals": residuals,
         "centers": _inducing(model, window),
@@ -44,7 +44,11 @@ def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
 
 
 def _band(line: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> Panel:
-    return {"x": rounded(line), "low": rounded(mean - 2 * deviation), "high": rounded(mean + 2 * deviation)}
+    return {
+        "x": round_values(line),
+        "low": round_values(mean - 2 * deviation),
+        "high": round_values(mean + 2 * deviation),
+    }
 
 
 def _terms(model: Any, line: np.ndarray) -> list[Panel]:
@@ -60,7 +64,7 @@ def _terms(model: Any, line: np.ndarray) -> list[Panel]:
         only = np.where(np.arange(len(weights)) == k, weights, 0.0)
         setattr(alone, name, only if name == "coef_" else [only])
         term = np.asarray(alone.predict(line[:, None])).ravel() - model.intercept_
-        found.append({"xy": rounded(np.column_stack([line, term])), "color": k, "thin": True})
+        found.append({"xy": round_values(np.column_stack([line, term])), "color": k, "thin": True})
     return found
 
 
@@ -80,8 +84,8 @@ def _under_the_mouse(model: Any, X: Any, y: Any, place: np.ndarray | None, line:
     more.fit(np.vstack([X, place[None, :1]]), np.append(y, place[1]))
     mean, deviation = more.predict(line[:, None], return_std=True)
     edges = [np.column_stack([line, mean + k * deviation]) for k in (-2, 2)]
-    layers["lines"] += [{"xy": rounded(edge), "color": 1, "thin": True} for edge in edges]
-    layers["labels"] = [[*rounded(place), "if there were a point", 1]]
+    layers["lines"] += [{"xy": round_values(edge), "color": 1, "thin": True} for edge in edges]
+    layers["labels"] = [[*round_values(place), "if there were a point", 1]]
 
 
 def _prediction(model: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -94,7 +98,7 @@ def _prediction(model: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | Non
 def _inducing(model: Any, window: list[float]) -> list[Any] | None:
     """Where the pseudo-inputs of a sparse Gaussian process lie, along the lower edge."""
     places = getattr(model, "inducing_points_", None)
-    return None if places is None else rounded([[float(place[0]), window[2]] for place in places])
+    return None if places is None else round_values([[float(place[0]), window[2]] for place in places])
 
 
 def series(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -108,7 +112,7 @@ def series(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         label = int(said[i]) if hasattr(model, "classes_") else 0
         right = "" if not hasattr(model, "classes_") else (" ✓" if said[i] == y[i] else " ✗")
         told = f"{said[i]}{right}" if hasattr(model, "classes_") else f"{said[i]:.2f}, true {y[i]:.2f}"
-        lines.append({"xy": rounded(np.column_stack([steps, row])), "color": label, "name": told})
+        lines.append({"xy": round_values(np.column_stack([steps, row])), "color": label, "name": told})
     window = window_of(xy, 0.05)
     window[1] += 0.3 * (window[1] - window[0])  # for what is said at the end of each
     return [chart(window, bare=True, lines=lines), bars([("score", model.score(X, y))], "over all series", most=1)]
@@ -122,10 +126,10 @@ def forecast(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     low, high = np.asarray(model.predict_interval(coverage=0.9)).T
     xy = np.column_stack([np.concatenate([past, ahead, ahead]), np.concatenate([values, low, high])])
     lines = [
-        {"xy": rounded(np.column_stack([past, values])), "color": 0, "name": "series"},
-        {"xy": rounded(np.column_stack([ahead, coming])), "color": 1, "name": "forecast"},
+        {"xy": round_values(np.column_stack([past, values])), "color": 0, "name": "series"},
+        {"xy": round_values(np.column_stack([ahead, coming])), "color": 1, "name": "forecast"},
     ]
-    band = {"x": ahead.tolist(), "low": rounded(low), "high": rounded(high), "color": 1}
+    band = {"x": ahead.tolist(), "low": round_values(low), "high": round_values(high), "color": 1}
     return [chart(window_of(xy, 0.06), axes=["month", "passengers"], lines=lines, band=band)]
 
 
@@ -134,7 +138,9 @@ def states(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     steps, path = np.arange(len(X)), np.asarray(model.predict(X))
     xy = np.column_stack([steps, X[:, 0]])
     names = [f"state {k}" for k in range(len(model.means_))]
-    lines = [{"xy": rounded(np.column_stack([steps, model.means_[path, 0]])), "color": 0, "name": "mean of the state"}]
-    points = {"xy": rounded(xy), "label": path.tolist()}
+    lines = [
+        {"xy": round_values(np.column_stack([steps, model.means_[path, 0]])), "color": 0, "name": "mean of the state"}
+    ]
+    points = {"xy": round_values(xy), "label": path.tolist()}
     shown = chart(window_of(xy, 0.06), axes=["step", "value"], lines=lines, points=points, classes=names)
     return [shown, matrix(model.transmat_, names, names, "chance of the next state")]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin.data.scenes import SHAPES
-from margin.lab.stages.panels import Panel, bars, chart, images, matrix, picture, rounded, window_of
+from margin.lab.stages.panels import Panel, bars, chart, images, matrix, picture, round_values, window_of
 
 __all__ = [
     *(
@@ -33,9 +33,9 @@ def readers(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Digits with what the model reads; one drawn by hand, if there is one, with the chance of every class."""
     side = _side(X)
     said = model.predict(X[:SHOWN])
-    shown = [_judged(X[i].reshape(side, side), said[i], y[i]) for i in range(min(SHOWN, len(X)))]
+    shown = [_judge(X[i].reshape(side, side), said[i], y[i]) for i in range(min(SHOWN, len(X)))]
     panels = [images(shown, "what it reads")]
-    drawn = _drawn(probe, X.shape[1])
+    drawn = _drawing(probe, X.shape[1])
     if drawn is not None:
         chance = np.asarray(model.predict_proba(drawn[None]))[0]
         panels.insert(0, bars([(str(c), p) for c, p in zip(model.classes_, chance)], "your drawing is", most=1))
@@ -70,7 +70,7 @@ def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     diagonal = [{"xy": [[-1.3, -1.3], [1.3, 1.3]], "dash": True}]
     return [
         images(shown, ""),
-        chart(window, axes=["true", "measured"], square=True, points={"xy": rounded(xy)}, lines=diagonal),
+        chart(window, axes=["true", "measured"], square=True, points={"xy": round_values(xy)}, lines=diagonal),
     ]
 
 
@@ -81,7 +81,7 @@ def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     plane = np.array([[a, b] for b in steps[::-1] for a in steps])
     made = np.asarray(model.decode(plane)).reshape(-1, side, side)
     window = [-3.2, 3.2, -3.2, 3.2]
-    points = {"xy": rounded(codes, 3), "label": np.asarray(y).tolist()}
+    points = {"xy": round_values(codes, 3), "label": np.asarray(y).tolist()}
     panels = [
         chart(
             window,
@@ -97,7 +97,7 @@ def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     ]
     if isinstance(probe, list) and len(probe) == 2:
         place = np.clip(np.array([probe], dtype=float), -6, 6)
-        panels[0]["labels"] = [[*rounded(place[0]), "here", 1]]
+        panels[0]["labels"] = [[*round_values(place[0]), "here", 1]]
         panels.insert(1, images([picture(np.asarray(model.decode(place)).reshape(side, side))], "decoded here"))
     return panels
 
@@ -142,7 +142,8 @@ def detections(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     for pixels, boxes in zip(X[:8], model.predict(X[:8])):
         order = np.argsort(-boxes.scores)[:4]
         found = [
-            [*rounded(boxes.xyxy[i], 1), SHAPES[int(boxes.labels[i])], round(float(boxes.scores[i]), 2)] for i in order
+            [*round_values(boxes.xyxy[i], 1), SHAPES[int(boxes.labels[i])], round(float(boxes.scores[i]), 2)]
+            for i in order
         ]
         shown.append(picture(_gray(pixels), boxes=[box for box in found if box[-1] >= 0.2]))
     return [images(shown, "boxes surer than 0.2", columns=4)]
@@ -165,7 +166,7 @@ def embedded(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     _, _, directions = np.linalg.svd(centered, full_matrices=False)
     sign = np.sign(directions[np.arange(2), np.abs(directions[:2]).argmax(axis=1)])
     placed = centered @ (directions[:2] * sign[:, None]).T
-    points = {"xy": rounded(placed, 3), "label": np.asarray(y).tolist()}
+    points = {"xy": round_values(placed, 3), "label": np.asarray(y).tolist()}
     return [
         chart(
             window_of(placed),
@@ -208,11 +209,11 @@ def _gray(pixels: np.ndarray) -> np.ndarray:
     )
 
 
-def _judged(pixels: np.ndarray, said: Any, true: Any) -> Panel:
+def _judge(pixels: np.ndarray, said: Any, true: Any) -> Panel:
     return picture(pixels, str(said), tone="good" if said == true else "bad")
 
 
-def _drawn(probe: Any, size: int) -> np.ndarray | None:
+def _drawing(probe: Any, size: int) -> np.ndarray | None:
     """Pixels of a drawing, if that is what the probe is."""
     if not isinstance(probe, list) or len(probe) != size:
         return None

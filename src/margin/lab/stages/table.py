@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, rounded, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, round_values, window_of
 
 __all__ = ["biplot", "branches", "effects", "traits"]
 
@@ -55,7 +55,7 @@ def biplot(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Rows and columns of the counts in one plane: near ones occur together."""
     rows, columns = np.asarray(model.row_coordinates_), np.asarray(model.column_coordinates_)
     places = np.concatenate([rows[:, :2], columns[:, :2]])
-    labels = [[*rounded(place), name, color] for place, name, color in zip(
+    labels = [[*round_values(place), name, color] for place, name, color in zip(
         places, [f"{name} hair" for name in HAIR] + [f"{name} eyes" for name in EYES], [0] * 4 + [1] * 4
     )]  # fmt: skip
     plane = chart(window_of(places, 0.3), axes=["first axis", "second axis"], labels=labels)
@@ -85,7 +85,7 @@ def _against_truth(model: Any, X: Any, y: Any) -> Panel:
         return bars(rows, "told right", most=1)
     ends = [float(np.min(y)), float(np.max(y))]
     diagonal = {"xy": [[end, end] for end in ends], "dash": True}
-    points = {"xy": rounded(np.column_stack([y, said]))}
+    points = {"xy": round_values(np.column_stack([y, said]))}
     window = window_of(np.array([[end, end] for end in ends]), 0.08)
     return chart(window, "predicted", axes=["true", "predicted"], square=True, points=points, lines=[diagonal])
 

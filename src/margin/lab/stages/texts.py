@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, rounded, text, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, round_values, text, window_of
 from margin.text.token_codes import TextCodes
 
 __all__ = ["cloze", "opinion", "tags", "topics", "translation", "words", "writing"]
@@ -90,7 +90,7 @@ def words(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     sign = np.sign(directions[np.arange(2), np.abs(directions[:2]).argmax(axis=1)])
     placed = centered @ (directions[:2] * sign[:, None]).T
     groups = {word: k // 4 for k, word in enumerate(TOPIC_WORDS)}
-    labels = [[*rounded(place), name, groups.get(name, 0)] for place, name in zip(placed, names)]
+    labels = [[*round_values(place), name, groups.get(name, 0)] for place, name in zip(placed, names)]
     asked = _sentence(probe, "boat").split()[0]
     asked = asked if asked in names else names[0]
     near = [(str(word), float(cosine)) for word, cosine in model.most_similar(asked, 5)]
