@@ -309,6 +309,7 @@ FUNCTIONS: Mapping[str, str] = {
     "watch": "margin.core.watching",
     "track": "margin.runs.tracking",
     "find_rate": "margin.neural.estimators.rate_range",
+    "profile_fit": "margin.neural.estimators.time_report",
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
 }

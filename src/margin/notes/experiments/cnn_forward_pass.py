@@ -33,7 +33,7 @@ def patches(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(cut), np.array(CLASSES)[labels]
 
 
-def trained(seed: int, count: int, epochs: int) -> Any:
+def train(seed: int, count: int, epochs: int) -> Any:
     from margin.neural.estimators import CNNClassifier
 
     X, y = patches(seed, count)
@@ -45,7 +45,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     from margin.neural.convolution.maps import feature_maps
 
-    model = trained(seed, 300 if fast else 2000, 5 if fast else 15)
+    model = train(seed, 300 if fast else 2000, 5 if fast else 15)
     X, y = patches(seed + 1000, 300)
     image = X[y == "flower"][:1]
     module = model._ready_module()
