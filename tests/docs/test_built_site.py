@@ -52,6 +52,7 @@ def test_search_finds_it_first(query, found, place, browser, address):
     foreign = []
     start = SITE.as_uri() if place == "disk" else address
     page.on("request", lambda request: foreign.append(request.url) if not request.url.startswith(start) else None)
+    page.on("pageerror", lambda error: foreign.append(str(error)))
     page.goto(f"{start}/search.html?q={query}")
     first = page.locator("#search-results ul.search li a").first
     first.wait_for(timeout=60_000)
