@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.studies.claim_runs seeds "LABEL=FILE" ...`` takes files of ``python -m margin.notes.claims
 --out``, each under a label that says which seeds and which machine; ``python -m benchmarks.studies.claim_runs
-mistakes FILE --seed S`` takes the file of ``python -m fuzz.mutants --out``, and ``by-hand "LABEL=FILE" ...`` takes
-lists of mistakes that somebody wrote: ``row``, ``area``, ``file``, ``what`` and ``noticed_by``, parts of the row's check.
+mistakes FILE --seed S`` takes the file of ``python -m fuzz.mutants --out``; ``by-hand "LABEL=FILE" ...`` takes
+lists of mistakes that somebody wrote: ``row``, ``what`` and ``noticed_by``, the parts of the check that noticed.
 """
 
 from __future__ import annotations
