@@ -379,7 +379,7 @@ PUBLIC_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         *("class_activation_map", "grad_cam", "integrated_gradients", "occlusion", "resize_map"),
     ),
     "margin.neural": ("augment", "load_transformers", "save_transformers"),
-    "margin.representation": ("pretrain", "local_metric", "geodesic_curve", "curve_length"),
+    "margin.representation": ("pretrain", "local_metric", "geodesic_curve", "curve_length", "triplet_loss"),
     "margin.meta": ("fine_tune", "pretrain_then_finetune", "transfer_curve", "domain_adapt"),
     "margin.meta.similarity": ("one_shot_classify",),
     "margin.generative.gan.translation": ("PairTranslation",),

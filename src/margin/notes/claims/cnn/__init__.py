@@ -23,7 +23,8 @@ def convolved_by_network(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: int = 1, padding: int = 0
 ) -> np.ndarray:
     """What the layer that image networks are built of makes of images (N, C, H, W) with these square filters."""
-    chain = LayerChain(x.shape[1:]).conv(len(weight), weight.shape[2], stride, padding, bias=bias is not None)
+    with torch.random.fork_rng(devices=[]):  # the weights that it draws are replaced
+        chain = LayerChain(x.shape[1:]).conv(len(weight), weight.shape[2], stride, padding, bias=bias is not None)
     layer = chain.layers[0].double()
     layer.load_state_dict({"weight": torch.tensor(weight)} | ({} if bias is None else {"bias": torch.tensor(bias)}))
     out = layer(torch.tensor(x)).numpy(force=True)
