@@ -310,7 +310,7 @@ def _save(outcomes: Sequence[Outcome], options: argparse.Namespace) -> Path:
         name,
         f"The winner of margin compare on rows it never saw{beside}",
         protocol=f"A quarter of the rows (or the table's own test rows) set aside; margin compare with a budget of"
-        f" {options.budget:g} {counted} and {options.jobs} processes{beside}, {' and '.join(contenders()[1:])} at"
+        f" {options.budget:g} {counted} and n_jobs={options.jobs}{beside}, {' and '.join(contenders()[1:])} at"
         f" defaults; seeds {options.seeds}."
         " Error is rmse or 1 - roc_auc on the rows set aside; ratios to the better booster, with the lower end of their"
         " 95 % interval over draws of those rows.",
