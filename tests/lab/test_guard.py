@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.event_loops import run_coroutine
 
 from margin.lab import guard, serving
 
@@ -175,7 +176,7 @@ def test_a_body_that_stops_coming_is_given_up(app, client, monkeypatch):
         }  # fmt: skip
         await asyncio.wait_for(app(scope, receive, send), 60)
 
-    asyncio.run(slow())
+    run_coroutine(slow())
     assert sent[0]["status"] == 408
 
 
@@ -193,7 +194,7 @@ def test_a_stream_that_is_read_for_long_is_not_a_slow_body(monkeypatch):
         monkeypatch.setattr(guard, "SLOWEST", 0.0)
         return await bounded()
 
-    assert asyncio.run(read()) == {"type": "http.disconnect"}
+    assert run_coroutine(read()) == {"type": "http.disconnect"}
 
 
 def test_every_answer_has_a_policy_without_anything_inline(client, stranger):
@@ -255,7 +256,7 @@ def asked(application, method="GET", path="/api/x", body=(), **headers):
     async def send(message):
         sent.append(message)
 
-    asyncio.run(guard.Guard(application, token=TOKEN, port=PORT)(scope, receive, send))
+    run_coroutine(guard.Guard(application, token=TOKEN, port=PORT)(scope, receive, send))
     return sent
 
 
@@ -274,7 +275,7 @@ def test_nothing_but_requests_reaches_the_application():
         reached.append(scope["type"])
 
     for kind in ("websocket", "lifespan"):
-        asyncio.run(guard.Guard(application, token=TOKEN, port=PORT)({"type": kind}, None, None))
+        run_coroutine(guard.Guard(application, token=TOKEN, port=PORT)({"type": kind}, None, None))
     assert reached == ["lifespan"]
 
 

@@ -18,7 +18,8 @@ from margin.service.requests import BadRequest
 __all__ = ["MOST_SESSIONS", "LabSession", "SessionPool"]
 
 MOST_SESSIONS = 8
-UNWATCHED = 30.0  # seconds after which a session that no tab follows is ended: a reload takes less
+UNWATCHED = 30.0  # seconds after which a session whose tab is gone is ended: a reload takes less
+UNASKED = 120.0  # and one that no tab ever followed: whoever drives it by requests may take a while between two
 GRACE = 15.0  # seconds that a tab takes at most to follow what it began
 ROUND = 5.0  # seconds between two looks for such
 ENDED = "Its process ended (out of memory, or killed); begin again to go on."
@@ -76,6 +77,7 @@ class LabSession:
 
     def snapshot(self) -> dict[str, Any]:
         """All that a page needs to show the session from nothing."""
+        self.touched = time.monotonic()
         with self._lock:
             return {"id": self.id, "records": list(self.records), "last": self.last, "closed": self.closed}
 
@@ -135,8 +137,8 @@ class SessionPool:
             if len(self._sessions) >= MOST_SESSIONS:
                 self._make_room()
             session = LabSession(self.hub, self._template)
+            session.open(request, play=play, position=position)  # before another one can take its place
             self._sessions[session.id] = session
-        session.open(request, play=play, position=position)
         return session
 
     def get(self, id: str) -> LabSession:
@@ -189,6 +191,6 @@ class SessionPool:
         for session in list(self._sessions.values()):
             if self.hub.followers(session.topic):
                 session.touched = now
-            elif now - session.touched > UNWATCHED:
+            elif now - session.touched > (UNWATCHED if session.followed else UNASKED):
                 with suppress(KeyError):
                     self.remove(session.id)

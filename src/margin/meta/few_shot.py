@@ -60,9 +60,10 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     descent on the support should start. With early_stopping whole classes are held out, at least two.
 
     What is learned from a few training classes serves those. Without an encoder the embedding therefore starts from the
-    principal axes of the columns and keeps them, and descent starts from a linear map that is 0: on the digits 5 to 9
-    of MNIST after training on 0 to 4, with five examples of each, the accuracy is 0.72 ('maml': 0.65), and that of the
-    nearest centroid of pixels 0.73. An encoder wants many training classes, as the 964 letters of Omniglot.
+    principal axes of the columns and keeps them, and descent starts from a linear map that is 0: on five digits of
+    MNIST after training on the five others, with five examples of each, the accuracy is 0.76 (mean of three draws;
+    'matching' 0.72, 'maml' 0.68, 'siamese' 0.62), and that of the nearest centroid of pixels 0.72. What stands below it
+    wants many training classes, as an encoder does: the 964 letters of Omniglot.
 
     Examples
     --------
@@ -229,8 +230,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def _keep_prototypes(self, rows: EpisodeRows) -> None:
         self.prototypes_ = None
         if self.method in EMBEDDING:
-            z = _embed(self._ready_module(), self._placed(rows.X))
-            self.prototypes_ = prototypes(z, self._placed(rows.y), len(self.classes_)).numpy(force=True)
+            z = _embed(self._ready_module(), self._to_device(rows.X))
+            self.prototypes_ = prototypes(z, self._to_device(rows.y), len(self.classes_)).numpy(force=True)
 
     def _scores(self, X: Any, support: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "prototypes_")
@@ -248,7 +249,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         y, k = torch.from_numpy(codes), len(classes)
         if self.method in EMBEDDING:
             return classes, self._by_similarity(torch.from_numpy(self.embed(support)), y, X, k)
-        return classes, self._by_descent(self._tensor(support), self._placed(codes), X, k)
+        return classes, self._by_descent(self._tensor(support), self._to_device(codes), X, k)
 
     def _by_similarity(self, near: Tensor, y: Tensor, X: Any, k: int) -> np.ndarray:
         scorer = matching_log_probabilities if self.method == "matching" else prototype_scores
@@ -284,7 +285,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         )
         X = Scaling(self.center_, self.scale_).apply(X)
         check_magnitude("FewShotLearner", "X in standard deviations of the training rows", X, LARGEST_DEVIATION)
-        return self._placed(np.ascontiguousarray(X))
+        return self._to_device(np.ascontiguousarray(X))
 
     def _scaling(self, X: np.ndarray) -> Scaling:
         """Mean and deviation of every column; of pixels one deviation, or those that seldom differ would count most."""
