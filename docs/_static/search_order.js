@@ -22,4 +22,6 @@
     term: 5,
     partialTerm: 2,
   };
+  // From disk a page may not read others, so what it found is shown without an excerpt, not with an error for each.
+  if (window.location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 })();

@@ -44,8 +44,8 @@ def test_class_weights_that_cannot_be_used_are_refused():
         MLPClassifier(class_weight={7: 1}).fit(X, Y3)
     with pytest.raises(ValueError, match="class_weight must be None or a dict in partial_fit"):
         MLPClassifier(class_weight="balanced").partial_fit(X, Y3)
-    with pytest.raises(ValueError, match="label_smoothing is for one class per row"):
-        MLPClassifier(label_smoothing=0.1).fit(X, np.c_[Y3 == 0, Y3 > 1].astype(int))
+    with pytest.raises(ValueError, match="class_weight is for one class per row"):
+        MLPClassifier(class_weight="balanced").fit(X, np.c_[Y3 == 0, Y3 > 1].astype(int))
 
 
 def test_partial_fit_weighs_classes():

@@ -12,7 +12,7 @@ from torch import nn
 from margin.core.verdict import Verdict, equal, every, near
 from margin.interpretation import permutation_importance
 from margin.interpretation.attribution import class_activation_map, grad_cam, resize_map
-from margin.interpretation.language_parts import ablated, ablations, activations, completion_log_probability
+from margin.interpretation.language_parts import ablate, ablations, activations, completion_log_probability
 from margin.neural.weights import build
 from margin.text import LanguageModel
 
@@ -71,7 +71,7 @@ def pixels_between_pixels(seed: int) -> Verdict:
     return near(resize_map(heat, height, width), expected, tolerance=1e-9)
 
 
-@oracle(*(f"{PATH}.language_parts.{name}" for name in ("ablated", "ablations")))
+@oracle(*(f"{PATH}.language_parts.{name}" for name in ("ablate", "ablations")))
 def a_part_that_writes_nothing(seed: int) -> Verdict:
     """Silencing a part is a model whose last matrix of that part is 0; afterwards all is as before."""
     texts = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"]
@@ -90,7 +90,7 @@ def a_part_that_writes_nothing(seed: int) -> Verdict:
                 expected.append(math.exp(completion_log_probability(model, prompt, completion)))
                 for p, old in zip(linears[-1].parameters(), kept):
                     p.copy_(old)
-            with ablated(model, block, part):
+            with ablate(model, block, part):
                 silenced.append(math.exp(completion_log_probability(model, prompt, completion)))
     found = ablations(model, prompt, completion)
     return every(
@@ -133,7 +133,7 @@ def what_parts_of_a_block_add(seed: int) -> Verdict:
     found: dict[str, list[np.ndarray]] = {"attention": [], "mlp": [], "block": []}
     with torch.no_grad():
         for text in ("abca", "dcb"):
-            x = module.embedding(torch.from_numpy(codes.joined([text], "oracle")[:-1])[None])
+            x = module.embedding(torch.from_numpy(codes.join_texts([text], "oracle")[:-1])[None])
             x = module.stack.blocks[0](x)
             block = module.stack.blocks[1]
             added = block.attention(block.attention_norm(x), causal=True)

@@ -143,7 +143,7 @@ def captions_of_unequal_length(seed: int) -> Verdict:
     similarity = model.similarity(images[:3], names)
     odds = np.exp(float(model._ready_module().scale.detach()) * similarity)
     return every(
-        pooled=near(encoder.pooled(tokens).numpy(), means, tolerance=1e-12),
+        pooled=near(encoder.pool(tokens).numpy(), means, tolerance=1e-12),
         alone=near(model.encode_texts(captions[1:2]), model.encode_texts(captions[:3])[1:2], tolerance=1e-6),
         chosen=near(model.zero_shot(images[:3], names, "{c}"), odds / odds.sum(axis=1, keepdims=True), tolerance=1e-5),
     )

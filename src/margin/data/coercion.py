@@ -1,6 +1,6 @@
 """Any pandas column as the kind that training saw: what cannot be read as it is missing, never an error far below.
 
-``spelling_of`` finds out on training rows how strings spell numbers or dates; ``coerced`` reads any rows that way.
+``spelling_of`` finds out on training rows how strings spell numbers or dates; ``coerce`` reads any rows that way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from margin.data.number_formats import NumberFormat, number_format, parse_number
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["LARGEST", "SPELLINGS", "coerced", "spelling_of"]
+__all__ = ["LARGEST", "SPELLINGS", "coerce", "spelling_of"]
 
 #: Numbers beyond this count as missing, as infinite ones do: sums of products of their squares would overflow.
 LARGEST = 1e50
@@ -56,14 +56,14 @@ def _strings(series: pandas.Series) -> list[str]:
     return [value for value in values if value.strip() not in _MARKERS]
 
 
-def coerced(series: pandas.Series, kind: str, spelling: str = "") -> np.ndarray:
+def coerce(series: pandas.Series, kind: str, spelling: str = "") -> np.ndarray:
     """The column as ``kind``: float64 for numbers and flags (NaN is missing), datetime64 for dates, objects for labels.
 
     A missing label is None. A value that is not of the kind is missing too. Without a ``spelling`` the rows themselves
     must tell it; dates with two readings are then missing.
 
     >>> import pandas as pd
-    >>> coerced(pd.Series(["12 %", "?", 7]), "number"), coerced(pd.Series([3.0, None]), "category")
+    >>> coerce(pd.Series(["12 %", "?", 7]), "number"), coerce(pd.Series([3.0, None]), "category")
     (array([12., nan,  7.]), array(['3', None], dtype=object))
     """
     return _COERCIONS[kind](series, spelling)

@@ -7,6 +7,7 @@
 | (n, p) with ``image_shape`` (h, w), (h, w, c) or (c, h, w) | the same, flattened |
 | (n, p) | pictures one pixel high: any table, unless p is the size of a square picture from 16 x 16 on |
 | a torch Dataset | its items, stacked |
+| a list of pictures of several sizes | each resized to ``image_shape``, to the size of the fit, or to the median size |
 
 Inside, pictures are (n, c, h, w), bytes as they came and all else as float32.
 """
@@ -27,6 +28,7 @@ from margin.core.number_range import check_magnitude
 from margin.core.parameters import Declared, parameter
 from margin.core.row_files import is_mapped
 from margin.core.torch_datasets import dataset_arrays
+from margin.data.mixed_images import are_mixed, to_one_size
 
 __all__ = [
     "CHUNK_VALUES",
@@ -54,8 +56,9 @@ class ImageParameters(Declared):
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1), min_length=2)),
-        "(height, width), (height, width, channels) or (channels, height, width) of the image that a flat row holds; "
-        "None: rows are images one pixel high.",
+        "(height, width), (height, width, channels) or (channels, height, width) of the image that a flat row holds, "
+        "and the size that images of several sizes are brought to; None: rows are images one pixel high, and images of "
+        "several sizes get the median one.",
     )
     channels: str = parameter(
         "auto",
@@ -104,6 +107,8 @@ def check_images(
 
     owner = type(estimator).__name__
     X, _ = dataset_arrays(owner, X)
+    if are_mixed(X):
+        X = to_one_size(owner, X, _size_for_all(image_shape, channels, fitted), channels)
     dimension = X.ndim if hasattr(X, "ndim") else _array(owner, X).ndim
     if dimension <= 2:
         X = validate_data(estimator, X, dtype=_dtype(X), reset=fitted is None)
@@ -132,6 +137,18 @@ def check_images(
     if read_only:
         return np.asarray(images, dtype=kind) if is_mapped(X) else np.require(images, dtype=kind, requirements=["C"])
     return np.require(images, dtype=kind, requirements=["C", "W"])  # torch warns of arrays that cannot be written
+
+
+def _size_for_all(image_shape: Any, channels: str, fitted: Sequence[int | None] | None) -> tuple[int, int] | None:
+    """Height and width of the fit, or else those that a user says."""
+    if fitted is not None:
+        _, height, width = fitted
+        return None if height is None or width is None else (height, width)
+    if image_shape is None:
+        return None
+    shape = tuple(int(n) for n in image_shape)
+    first = len(shape) == 3 and (channels == "first" or (channels == "auto" and shape[2] > MOST_CHANNELS))
+    return shape[1:] if first else shape[:2]  # type: ignore[return-value]
 
 
 def flat_pictures(owner: str, X: Any, image_shape: Sequence[int] | None = None) -> tuple[Any, tuple[int, ...] | None]:
@@ -240,8 +257,8 @@ def _array(owner: str, X: Any) -> np.ndarray:
                 f"{owner}: the rows of an image must all have one length; those of X[{other}] differ."
             ) from None
         raise ValueError(
-            f"{owner}: images must all have one size; X[0] has shape {shapes[0]} and X[{other}] {shapes[other]}; "
-            "resize them first."
+            f"{owner}: images must all have one size, or be arrays with 2 or 3 axes; X[0] has shape {shapes[0]} and "
+            f"X[{other}] {shapes[other]}."
         ) from None
 
 

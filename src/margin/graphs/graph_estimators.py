@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -24,6 +25,8 @@ from margin.graphs.graph import Graph
 from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
 from margin.graphs.stored import GRAPH_NETWORK
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import known_classes, own_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
@@ -57,6 +60,38 @@ class WholeGraphEstimator(GraphEstimator):
     network_: dict[str, Any] = attribute(GRAPH_NETWORK)
 
     _level = "graph"
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from graphs ``X`` and ``y``; a graph of weight w counts like w graphs, one of weight 0 not at all.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out graphs; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
+
+    @abstractmethod
+    def iterate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
+
+    def _held(
+        self, graphs: list[Graph], target: np.ndarray, sample_weight: Any, before: list[Graph], empty: np.ndarray
+    ) -> TensorRows:
+        """Rows that judge every epoch: ``graphs``, which are numbered after those ``before``."""
+        if len(target) != len(graphs):
+            raise ValueError(
+                f"{type(self).__name__}: validation_data must have one target per graph, {len(graphs)}; "
+                f"got {len(target)}."
+            )
+        numbers, target, weight = weighted_rows(self, len(before) + np.arange(len(graphs)), target, sample_weight)
+        return TensorRows.of(np.empty((len(numbers), 0), empty.dtype), numbers, target, weight=weight)
 
     def _reading(self) -> dict[str, Any]:
         return {"readout": self.readout, "readout_layers": self.readout_layers, "batch_norm": bool(self.batch_norm)}
@@ -99,24 +134,37 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
 
     classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         graphs = self._graphs(X, reset=True)
         y = coded_classes("GraphClassifier", y, len(graphs), "graph")
+        numbers, y, weight = weighted_rows(self, np.arange(len(graphs)), y, sample_weight)
         classes, codes = encode_classes(y)
         if len(classes) < 2:
             raise ValueError("GraphClassifier: y must have at least 2 classes; got 1 class.")
         self._describe(len(classes), graphs, **self._reading())
         self.classes_ = classes
         seed = self._seed(state)
-        every = np.arange(len(graphs)), codes
-        numbers, codes, weight = self._class_weighted(*every, classes, np.ones(len(graphs)))
-        train, valid = self._split(len(numbers), seed, codes)
-        empty = precision(X, graphs, len(graphs))[numbers]
-        rows = TensorRows.of(empty, numbers, codes.astype(np.int64), weight=weight)
+        numbers, codes, weight = self._class_weighted(numbers, codes, classes, weight)
+        given = own_rows(self, validation_data)
+        train, valid = self._split(len(numbers), seed, codes, given=given)
+        empty = precision(X, graphs, len(graphs))
+        rows = TensorRows.of(empty[numbers], numbers, codes.astype(np.int64), weight=weight)
+        held = None
+        if given is not None:
+            more, codes = self._graphs(given.X, reset=False), known_classes(self, given.y, classes)
+            held, graphs = self._held(more, codes.astype(np.int64), given.weight, graphs, empty), graphs + more
         objective = self._objective(graphs, self._class_loss())
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes of every graph."""
@@ -146,29 +194,49 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     target_center_: float = attribute(Real(finite=True), "What is subtracted from the targets.")
     target_scale_: float = attribute(Real(low=0.0, finite=True), "What the targets are divided by.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         if y is None:
             raise ValueError("GraphRegressor requires y to be passed, but the target y is None.")
         graphs = self._graphs(X, reset=True)
-        y = np.asarray(column_or_1d(numeric_target(self, y), warn=True), dtype=np.float64)
-        if len(y) != len(graphs) or not np.isfinite(y).all():
-            raise ValueError(
-                f"GraphRegressor: y must be one finite number per graph, {len(graphs)}; got {len(y)} with "
-                f"{int((~np.isfinite(y)).sum())} NaN or inf."
-            )
+        numbers, y, weight = weighted_rows(self, np.arange(len(graphs)), self._numbers(y, len(graphs)), sample_weight)
         self._describe(1, graphs, **self._reading())
-        seed = self._seed(state)
-        train, valid = self._split(len(graphs), seed)
+        seed, given = self._seed(state), own_rows(self, validation_data)
+        train, valid = self._split(len(numbers), seed, given=given)
         if not self._goes_on():
-            center, scale = Scaling.of(y[train][:, None])
+            center, scale = Scaling.of(y[train][:, None], weight[train])
             self.target_center_, self.target_scale_ = float(center[0]), float(scale[0])
         empty = precision(X, graphs, len(graphs))
-        standard = ((y - self.target_center_) / self.target_scale_).astype(empty.dtype)
-        rows = TensorRows.of(empty, np.arange(len(graphs)), standard)
+        rows = TensorRows.of(empty[numbers], numbers, self._standard(y, empty), weight=weight)
+        held = None
+        if given is not None:
+            more = self._graphs(given.X, reset=False)
+            targets = self._standard(self._numbers(given.y, len(more)), empty)
+            held, graphs = self._held(more, targets, given.weight, graphs, empty), graphs + more
         objective = self._objective(graphs, _half_square)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
+
+    def _numbers(self, y: Any, n: int) -> np.ndarray:
+        """Targets, one finite number for each of ``n`` graphs."""
+        y = np.asarray(column_or_1d(numeric_target(self, y), warn=True), dtype=np.float64)
+        if len(y) != n or not np.isfinite(y).all():
+            raise ValueError(
+                f"GraphRegressor: y must be one finite number per graph, {n}; got {len(y)} with "
+                f"{int((~np.isfinite(y)).sum())} NaN or inf."
+            )
+        return y
+
+    def _standard(self, y: np.ndarray, like: np.ndarray) -> np.ndarray:
+        return ((y - self.target_center_) / self.target_scale_).astype(like.dtype)
 
     def predict(self, X: Any) -> np.ndarray:
         """The number of every graph."""

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
 from margin.core.classes import check_classes, encode_classes
@@ -24,6 +24,8 @@ from margin.graphs.base import GraphEstimator, precision
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import with_sparse_matrices
 from margin.graphs.stored import NODE_NETWORK
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.training import TensorRows
 
@@ -55,38 +57,78 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
     classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
     network_: dict[str, Any] = attribute(NODE_NETWORK)
 
-    def fit(self, X: Any, y: Any = None, labeled: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        labeled: ArrayLike | None = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+    ) -> Self:
         """Learn the classes ``y`` of the nodes of ``X``.
 
-        Only nodes numbered or masked by ``labeled`` show theirs; by default those that have one, see above.
+        Only nodes numbered or masked by ``labeled`` show theirs; by default those that have one, see above. A node of
+        weight w in ``sample_weight`` counts like w nodes. ``validation_data``, a graph, which may be ``X``, with the
+        classes of its nodes, judges every epoch by those that have one; with ``early_stopping`` it ends the training.
         """
-        return self._consume(self.iterate(X, y, labeled), X, y)
+        return self._consume(self.iterate(X, y, labeled, sample_weight, validation_data), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, labeled: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        labeled: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         graph = self._graph(X, reset=True)
         y = _node_labels(y, len(graph))
         nodes = np.flatnonzero(has_label(y)) if labeled is None else _numbers(labeled, len(graph))
-        classes, codes = _classes(y[nodes])
+        weight = (
+            None
+            if sample_weight is None
+            else _check_sample_weight(
+                sample_weight, np.empty((len(graph), 1)), dtype=np.float64, ensure_non_negative=True
+            )[nodes]
+        )
+        nodes, y_known, weight = weighted_rows(self, nodes, y[nodes], weight)
+        classes, codes = _classes(y_known)
         self._describe(len(classes), [graph])
         self.classes_ = classes
         empty = precision(X, [graph], len(graph))
         tensors = self._tensors([graph], self._like_weights(torch.from_numpy(empty).dtype))
         seed = self._seed(state)
-        nodes, codes, weight = self._class_weighted(nodes, codes, classes, np.ones(len(nodes)))
-        train, valid = self._split(len(nodes), seed, codes)
-
+        nodes, codes, weight = self._class_weighted(nodes, codes, classes, weight)
+        given = own_rows(self, validation_data)
+        train, valid = self._split(len(nodes), seed, codes, given=given)
+        held, own_tensors = (None, tensors) if given is None else self._own_nodes(given, empty)
         loss = self._class_loss()
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, numbers, wanted = batch
-            return {"loss": loss(module(tensors)[numbers], wanted, module.training)}
+            outputs = module(tensors if module.training else own_tensors)
+            return {"loss": loss(outputs[numbers], wanted, module.training)}
 
         rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64), weight=weight)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
+
+    def _own_nodes(self, given: OwnRows, empty: np.ndarray) -> tuple[TensorRows, GraphTensors]:
+        """The nodes that judge every epoch, and their graph."""
+        graph = self._graph(given.X, reset=False)
+        y = _node_labels(given.y, len(graph))
+        nodes = np.flatnonzero(has_label(y))
+        if not len(nodes):
+            raise ValueError("NodeClassifier: validation_data must have a node with a class; got none.")
+        labels = np.array(y[nodes].tolist()) if y.dtype.kind == "O" else y[nodes]
+        codes = known_classes(self, labels, self.classes_).astype(np.int64)
+        weight = None if given.weight is None else np.asarray(given.weight, dtype=np.float64)[nodes]
+        nodes, codes, weight = weighted_rows(self, nodes, codes, weight)
+        tensors = self._tensors([graph], self._like_weights(torch.from_numpy(empty).dtype))
+        return TensorRows.of(np.empty((len(nodes), 0), empty.dtype), nodes, codes, weight=weight), tensors
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes of every node."""

@@ -54,8 +54,14 @@ def attribute_inputs(
     if method not in ATTRIBUTIONS:
         raise ValueError(f"attribute_inputs: method must be one of {', '.join(ATTRIBUTIONS)}; got {method!r}.")
     outputs, x = model.differentiable(X)
-    network = _Function(model._ready_module(), outputs).requires_grad_(False)
-    return ATTRIBUTIONS[method](network, x, _labels(model, network, x, label), **options).numpy(force=True)
+    module = model._ready_module()
+    learns = [weight for weight in module.parameters() if weight.requires_grad]
+    network = _Function(module, outputs).requires_grad_(False)
+    try:
+        return ATTRIBUTIONS[method](network, x, _labels(model, network, x, label), **options).numpy(force=True)
+    finally:  # a fit that is watched goes on learning with the same weights
+        for weight in learns:
+            weight.requires_grad_(True)
 
 
 class _Function(nn.Module):
@@ -85,11 +91,11 @@ def _labels(model: Any, network: nn.Module, x: Tensor, label: Any) -> Tensor:
     return torch.from_numpy(np.searchsorted(known, labels)).to(x.device)
 
 
-def _integrated(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
+def _integrate(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
     return integrated_gradients(network, x, label, **options)
 
 
-def _occluded(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
+def _occlude(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
     if x.ndim == 4:
         return occlusion(network, x, label, **options)
     if x.ndim != 2:
@@ -141,8 +147,8 @@ def last_maps(network: nn.Module, x: Tensor) -> nn.Module:
 
 
 ATTRIBUTIONS: dict[str, Callable[..., Tensor]] = {
-    "integrated-gradients": _integrated,
-    "occlusion": _occluded,
+    "integrated-gradients": _integrate,
+    "occlusion": _occlude,
     "grad-cam": _grad_cam,
     "cam": _cam,
 }

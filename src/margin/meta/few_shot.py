@@ -35,7 +35,7 @@ from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.scaling import Scaling, share_a_unit, usual_deviation
 from margin.neural.stored import MOST_PIXELS
 from margin.neural.training import Minimize, Rows, Step, Training, rate_schedule
@@ -60,9 +60,10 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     descent on the support should start. With early_stopping whole classes are held out, at least two.
 
     What is learned from a few training classes serves those. Without an encoder the embedding therefore starts from the
-    principal axes of the columns and keeps them, and descent starts from a linear map that is 0: on the digits 5 to 9
-    of MNIST after training on 0 to 4, with five examples of each, the accuracy is 0.72 ('maml': 0.65), and that of the
-    nearest centroid of pixels 0.73. An encoder wants many training classes, as the 964 letters of Omniglot.
+    principal axes of the columns and keeps them, and descent starts from a linear map that is 0: on five digits of
+    MNIST after training on the five others, with five examples of each, the accuracy is 0.76 (mean of three draws;
+    'matching' 0.72, 'maml' 0.68, 'siamese' 0.62), and that of the nearest centroid of pixels 0.72. What stands below it
+    wants many training classes, as an encoder does: the 964 letters of Omniglot.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         if not self._goes_on():
             self.center_, self.scale_ = self._scaling(X[train])
         outputs = int(self.n_components if self.method in EMBEDDING else self.ways)
-        self.network_ = self._described(X.shape[1], outputs, layout)
+        self.network_ = self._description(X.shape[1], outputs, layout)
         rows = EpisodeRows(Scaling(self.center_, self.scale_).apply(X), codes.astype(np.int64), sizes)
         self._axes = self._principal_axes(rows.X[train], seed) if "pixel_sizes" in self.network_ else None
         record: Record | None = None
@@ -157,7 +158,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def embed(self, X: Any) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""
-        return _embedded(self._embedding(), self._tensor(X)).numpy(force=True)
+        return _embed(self._embedding(), self._tensor(X)).numpy(force=True)
 
     def same_class(self, A: Any, B: Any) -> np.ndarray:
         """Logits that rows of ``A`` and ``B`` are of one class, by the distance of their embeddings."""
@@ -229,8 +230,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def _keep_prototypes(self, rows: EpisodeRows) -> None:
         self.prototypes_ = None
         if self.method in EMBEDDING:
-            z = _embedded(self._ready_module(), self._placed(rows.X))
-            self.prototypes_ = prototypes(z, self._placed(rows.y), len(self.classes_)).numpy(force=True)
+            z = _embed(self._ready_module(), self._to_device(rows.X))
+            self.prototypes_ = prototypes(z, self._to_device(rows.y), len(self.classes_)).numpy(force=True)
 
     def _scores(self, X: Any, support: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "prototypes_")
@@ -248,7 +249,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         y, k = torch.from_numpy(codes), len(classes)
         if self.method in EMBEDDING:
             return classes, self._by_similarity(torch.from_numpy(self.embed(support)), y, X, k)
-        return classes, self._by_descent(self._tensor(support), self._placed(codes), X, k)
+        return classes, self._by_descent(self._tensor(support), self._to_device(codes), X, k)
 
     def _by_similarity(self, near: Tensor, y: Tensor, X: Any, k: int) -> np.ndarray:
         scorer = matching_log_probabilities if self.method == "matching" else prototype_scores
@@ -284,7 +285,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         )
         X = Scaling(self.center_, self.scale_).apply(X)
         check_magnitude("FewShotLearner", "X in standard deviations of the training rows", X, LARGEST_DEVIATION)
-        return self._placed(np.ascontiguousarray(X))
+        return self._to_device(np.ascontiguousarray(X))
 
     def _scaling(self, X: np.ndarray) -> Scaling:
         """Mean and deviation of every column; of pixels one deviation, or those that seldom differ would count most."""
@@ -306,7 +307,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         self.__dict__.pop("_axes", None)
         return module
 
-    def _described(self, n_features: int, n_outputs: int, layout: Layout | None) -> dict[str, Any]:
+    def _description(self, n_features: int, n_outputs: int, layout: Layout | None) -> dict[str, Any]:
         if self.encoder is not None:
             if layout is None:
                 raise ValueError("FewShotLearner: image_shape must be (height, width) for an encoder; got None.")
@@ -315,7 +316,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             return {"encoder": layers, "shape": list(shape), "n_outputs": n_outputs, "channels_last": last}
         sizes = [n_features, *layer_sizes(self.hidden_layer_sizes), n_outputs]
         name = "pixel_sizes" if self.method in EMBEDDING else "direct_sizes"
-        return {name: sizes, "activation": described("FewShotLearner: activation", self.activation, ACTIVATIONS)}
+        return {name: sizes, "activation": describe("FewShotLearner: activation", self.activation, ACTIVATIONS)}
 
     def _network(self) -> nn.Module:
         return embedding_network(**self.network_)
@@ -328,7 +329,7 @@ def _n_outputs(network: dict[str, Any]) -> int:
     return network["n_outputs"] if "encoder" in network else next(v for k, v in network.items() if "sizes" in k)[-1]
 
 
-def _embedded(module: nn.Module, x: Tensor) -> Tensor:
+def _embed(module: nn.Module, x: Tensor) -> Tensor:
     """Embeddings of many rows, some at a time: feature maps of all of them would fill the memory."""
     with torch.inference_mode(), torch_threads(1):
         return torch.cat([module(part) for part in x.split(ROWS_AT_ONCE)])

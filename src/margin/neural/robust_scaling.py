@@ -31,7 +31,7 @@ class RobustScaling(NamedTuple):
     """The median and the distance of the quartiles of every column.
 
     Where the quartiles agree, as in an indicator of a rare category, half the range stands in; a constant column
-    becomes 0.
+    becomes 0. Missing values, NaN, have no say, and a column without known values keeps its unit.
 
     >>> RobustScaling.of(np.array([[1.0], [2.0], [3.0], [4.0], [1e9]])).apply(np.array([[3.0], [1e9]])).round(3)
     array([[0.],
@@ -44,12 +44,21 @@ class RobustScaling(NamedTuple):
     @classmethod
     def of(cls, X: np.ndarray, weight: np.ndarray | None = None) -> RobustScaling:
         weight = np.ones(len(X)) if weight is None else weight
+        columns = [_known(x, weight) for x in X.T]
         levels = (0.25, 0.5, 0.75)
-        lower, center, upper = np.array([[weighted_quantile(x, weight, level) for x in X.T] for level in levels])
-        half_range = 0.5 * X.max(axis=0) - 0.5 * X.min(axis=0)  # halved first: no overflow
+        lower, center, upper = np.array([[weighted_quantile(*column, level) for column in columns] for level in levels])
+        half_range = np.array([0.5 * x.max() - 0.5 * x.min() for x, _ in columns])  # halved first: no overflow
         quartiles = upper - lower
         scale = np.where(quartiles > 0, quartiles, np.where(half_range > 0, half_range, 1.0))
         return cls(center, scale)
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         return smooth_clip((X - self.center) / self.scale).astype(X.dtype, copy=False)
+
+
+def _known(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The values of a column that are not missing, and their weights; one 0 where all are."""
+    missing = np.isnan(x)
+    if not missing.any():
+        return x, weight
+    return (np.zeros(1, x.dtype), np.ones(1)) if missing.all() else (x[~missing], weight[~missing])

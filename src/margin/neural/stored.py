@@ -28,6 +28,7 @@ from margin.neural.activations.table import ACTIVATIONS, COMPETING
 from margin.neural.normalization.normalizations import NORMALIZATIONS
 from margin.neural.stored_parts import DescribedPart
 from margin.neural.stored_transformers import CONFIG, check_config
+from margin.neural.table_inputs import number_of_inputs
 
 __all__ = [
     "CLASSES",
@@ -144,8 +145,13 @@ def side_by_side_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> No
         raise Violation("weights_ must hold the layers that network_ names and no others")
     outputs = sizes.known.get("n_outputs", layers[-1])
     two_each = "target_center_" in model and layers[-1] == 2 * outputs
-    if layers[0] != sizes["n_features"] or (layers[-1] != outputs and not two_each):
-        raise Violation("network_ must begin with the columns of X and end with the outputs")
+    categories = model.get("categories_", {})
+    for column, known in categories.items():
+        if column >= sizes["n_features"] or (isinstance(known, np.ndarray) and np.any(np.diff(known) <= 0)):
+            raise Violation(f"categories_[{column}] must be strings or ascending numbers of a column of X")
+    inputs = number_of_inputs(sizes["n_features"], model.get("missing_", 0), categories)
+    if layers[0] != inputs or (layers[-1] != outputs and not two_each):
+        raise Violation("network_ must begin with what is read of the columns of X and end with the outputs")
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")
 

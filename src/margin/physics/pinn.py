@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import Function, Integer, Number, Optional, Options
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.domains.base import Domain
+from margin.core.domains.base import Domain, says_none
 from margin.core.invariants import Real
 from margin.core.notices import warn_user
 from margin.core.number_range import require_squares
@@ -33,7 +33,7 @@ from margin.core.threads import torch_threads
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.training import Patience, QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
 from margin.neural.training.compute import Compute
 from margin.neural.training.steps import Objective
@@ -91,7 +91,7 @@ class Conditions(Domain):
         return {"type": "null"}
 
     def parse(self, text: str, build: Any = None) -> None:
-        if text.lower() not in {"none", "null"}:
+        if not says_none(text):
             raise ValueError(f"{text!r} is not None; conditions are given in Python.")
 
     def wrong(self) -> list[Any]:
@@ -190,7 +190,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         if self.residual is None:
             raise ValueError("PINN: residual must be a function to be evaluated; got None.")
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        x = self._placed(np.array(X)).requires_grad_()
+        x = self._to_device(np.array(X)).requires_grad_()
         with torch_threads(1):
             parts = equations(self.residual(module(x), x, **dict(module.coefficients.items())), len(x))
         return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy(force=True)
@@ -245,7 +245,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         high = np.where(high > low, high, low + 1)
         network: dict[str, Any] = {
             "sizes": [X.shape[1], *layer_sizes(self.hidden_layer_sizes), int(self.n_outputs)],
-            "activation": described("PINN: activation", self.activation, ACTIVATIONS),
+            "activation": describe("PINN: activation", self.activation, ACTIVATIONS),
             "coefficients": {name: float(value) for name, value in (self.coefficients or {}).items()},
         }
         if any(periods):

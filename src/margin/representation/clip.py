@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.arguments import refuse_told_twice
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ListOf, StringOf, sometimes
@@ -76,7 +77,7 @@ class TextEncoder(nn.Module):
         self.hidden = nn.Linear(width, width)
         self.last = nn.Linear(width, n_outputs)
 
-    def pooled(self, tokens: Tensor) -> Tensor:
+    def pool(self, tokens: Tensor) -> Tensor:
         """The mean (N, width) of the hidden units over the words of each text."""
         mask = (tokens != PADDING).unsqueeze(2)
         # Words beyond the longest caption of the fit stand at its last position: they are read, not cut.
@@ -86,7 +87,7 @@ class TextEncoder(nn.Module):
         return hidden.sum(dim=1) / mask.sum(dim=1).clip(min=1)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.last(self.pooled(tokens))
+        return self.last(self.pool(tokens))
 
 
 def clip_network(described: Mapping[str, Any]) -> CLIPNetwork:
@@ -149,13 +150,12 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         says. ``params`` are parameters of training, for a fit that goes on with ``warm_start``.
         """
         network, weights, reading = read_clip(folder)
-        for name in params.keys() & {"encoder", "n_components", "text_width"}:
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(cls.__name__, params, {"encoder", "n_components", "text_width"})
         model = cls(**{"learning_rate_init": 1e-5, "n_components": network["n_components"], **params})
         model._check_parameters()
         model.network_, model.weights_, model.reading_, model.vocabulary_ = network, weights, reading, []
         model.n_features_in_ = int(np.prod(network["shape"]))
-        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        model._begin_counts()
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
@@ -234,7 +234,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         """
         check_is_fitted(self)
         module: Any = self._ready_module()
-        tokens = self._placed(self._tokens(self._known_words(_texts("texts", texts))))
+        tokens = self._to_device(self._tokens(self._known_words(_texts("texts", texts))))
         with torch.inference_mode():
             return functional.normalize(module.texts(tokens), dim=1).numpy(force=True)
 

@@ -54,7 +54,9 @@ class Tracker(Watcher, ABC):
         run = self._runs[id(estimator)]
         self.send(run, record.iteration, {name: float(value) for name, value in record.values.items()})
         if self.histograms:
+            gradients = getattr(estimator, "gradients_", {})
             self.send_weights(run, record.iteration, getattr(estimator, "weights_", {}))
+            self.send_weights(run, record.iteration, {f"gradients/{name}": g for name, g in gradients.items()})
 
     def end(self, estimator: Any) -> None:
         run = self._runs.pop(id(estimator), None)
@@ -167,7 +169,7 @@ def track(tool: str, where: str | Path | None = None, *, name: str | None = None
     tool : "tensorboard", "mlflow" or "wandb"
     where : folder of TensorBoard's event files, experiment of MLflow, or project of Weights & Biases
     name : name of the runs; None: the class of the estimator
-    histograms : whether the weights of networks are sent with every record, too
+    histograms : whether the weights of networks and the gradients of their last update are sent with every record, too
 
     Examples
     --------

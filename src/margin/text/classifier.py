@@ -16,32 +16,29 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.classes import check_classes, encode_classes
+from margin.core.arguments import refuse_told_twice
 from margin.core.domains import Choice, Either, Flag, Integer, Optional
 from margin.core.invariants import ArrayOf, ListOf, StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.neural.estimators.class_scores import log_probabilities, tell_of_nothing_learned
+from margin.neural.estimators.class_scores import tell_of_nothing_learned
+from margin.neural.estimators.class_targets import ClassTargets, checked_labels, coded_labels
 from margin.neural.estimators.fine_tuning import FineTuning, PretrainedNetwork
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
-from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.estimators.own_validation import OwnRows, own_rows
 from margin.neural.generators import Seeds
 from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.nets.encoder_scores import ragged_encoder
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
-from margin.neural.precision import widened
-from margin.neural.training.objectives import accuracy
+from margin.neural.precision import widen
 from margin.neural.training.ragged import RaggedRows, flat_sequences
-from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
+from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, sorted_head, write_encoder
+from margin.text.network_estimator import TextNetworkEstimator, hide_at_random, refuse_half_pretrained
 from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
@@ -50,10 +47,11 @@ from margin.text.word_starts import codes_from_words, is_word_start, write_vecto
 __all__ = ["TextClassifier"]
 
 
-class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEstimator):
+class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
     """Network for the class of a text: bag of words, convolutions, a recurrent network or a transformer.
 
-    ``X`` is a sequence of strings. The vocabulary is learned from them and stored with the model; a token that fit has
+    ``X`` is a sequence of strings; a matrix of zeros and ones as ``y`` means that a text may have several labels. The
+    vocabulary is learned from them and stored with the model; a token that fit has
     not seen is read as "unknown", whose vector is learned from tokens that ``token_dropout`` hides.
     :meth:`from_transformers` begins with a pretrained encoder and its tokenizer instead. In a bag of words a token
     counts as much as it is rare in the texts of the fit, as in tf-idf: few words decide about a long text.
@@ -88,7 +86,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         None, Optional(Integer(low=1)), "Texts are cut after so many tokens; None: they are read to their end."
     )
 
-    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes.")
+    classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, or the numbers of the labels.")
     vocabulary_: list[str] = attribute(
         ListOf(StringOf(), size="n_terms"), "The tokens, and their runs, the commonest first."
     )
@@ -121,25 +119,26 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         texts: Any = np.array(text_rows(owner, X), dtype=object)
         if y is None:
             raise ValueError(f"{owner}: requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        check_classes(y)
+        y = checked_labels(y)
         check_consistent_length(texts, y)
         texts, y, weight = weighted_rows(self, texts, y, sample_weight)
-        classes, labels = encode_classes(y)
+        classes, labels = coded_labels(y)
         going_on = self._goes_on()
         if going_on and not np.array_equal(classes, self.classes_):
             raise ValueError(f"{owner}: warm_start must go on with classes {self.classes_}; got {classes}.")
         texts, labels, weight = self._class_weighted(texts, labels, classes, weight)
         seed, given = self._seed(state), own_rows(self, validation_data)
-        train, valid = self._split(len(texts), seed, labels, given=given)
+        train, valid = self._split(len(texts), seed, labels if labels.ndim == 1 else None, given=given)
         codes: Any = self._codes() if going_on else self._learned_codes(texts[train])
         self.__dict__.pop("_term_codes", None)
         sequences = self._training_ids(texts, codes)
         self._describe({"n_tokens": codes.size, "n_outputs": len(classes), "architecture": self.architecture})
         self.classes_, self.vocabulary_, self.reading_ = classes, codes.vocabulary, codes.reading()
+        self.out_activation_ = "softmax" if labels.ndim == 1 else "logistic"
         tokens, starts = flat_sequences(sequences)
         if self.network_["architecture"] == "bag-of-words" and not going_on:
             self._rarity = token_rarity([sequences[i] for i in train], codes.size)
+        labels = labels.astype(np.float32) if self._several else labels
         rows = RaggedRows.of([tokens], starts, labels, weight=weight)
         yield from self._train(
             partial(self._objective, self._class_loss(), codes),
@@ -148,34 +147,33 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             valid,
             seed=seed,
             state=state,
-            score=accuracy,
+            score=self._score_of_targets(),
             held=None if given is None else self._own_rows(given, codes),
         )
-        if self.loss == "cross_entropy":
+        if self.loss == "cross_entropy" and not self._several:
             tell_of_nothing_learned(owner, self.loss_curve_, labels[train], weight[train])
 
     def _own_rows(self, given: OwnRows, codes: TermCodes | FolderCodes) -> RaggedRows:
         """Texts that judge every epoch."""
         texts: Any = np.array(text_rows(type(self).__name__, given.X), dtype=object)
-        labels = known_classes(self, given.y, self.classes_)
+        labels = self._own_codes(given.y)
         check_consistent_length(texts, labels)
         texts, labels, weight = weighted_rows(self, texts, labels, given.weight)
         texts, labels, weight = self._class_weighted(texts, labels, self.classes_, weight)
-        tokens, starts = flat_sequences(self._encoded(texts, codes))
+        tokens, starts = flat_sequences(self._encode_rows(texts, codes))
         return RaggedRows.of([tokens], starts, labels, weight=weight)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
-        return log_probabilities(self._outputs(self._sequences(X)))
+        return self._log_proba_of(self._outputs(self._sequences(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every text."""
-        best = self._outputs(self._sequences(X)).argmax(axis=1)
-        return self.classes_[best]
+        """The most probable class of every text; of several labels those more probable than not."""
+        return self._labels_of(self._outputs(self._sequences(X)))
 
     def influential_tokens(self, text: str, n: int = 5) -> list[tuple[str, float]]:
         """The ``n`` tokens with most influence on the predicted class, and how much its log-probability owes to each.
@@ -190,7 +188,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             raise ValueError(f"{owner}: text must have tokens; got {text!r}.")
         hidden = [[*tokens[:i], "", *tokens[i + 1 :]] for i in range(len(tokens))]
         outputs = self._outputs([codes.encode_tokens(some) for some in [tokens, *hidden]])
-        log_p = log_probabilities(outputs)
+        log_p = self._log_proba_of(outputs)
         owed = log_p[0, log_p[0].argmax()] - log_p[1:, log_p[0].argmax()]
         order = np.argsort(-owed, kind="stable")[:n]
         return [(tokens[i], float(owed[i])) for i in order]
@@ -215,20 +213,17 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         start = read_encoder(folder, cls.__name__)
         config = start.network["config"]
         given = {"architecture": "pretrained", "pretrained": start}
-        for name in params.keys() & given.keys():
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(cls.__name__, params, given.keys())
         further = {**FURTHER, "dropout": config["dropout"], "max_length": config["context"]}
         model = cls(**{**further, **given, **params})
         model._check_parameters()
         if start.labels is not None:
-            order = np.argsort(start.labels)
-            model.classes_ = np.array(start.labels)[order]
-            model.network_ = described_encoder(start, len(order), config["dropout"])
-            head = {name: start.weights[name][order] for name in ("head.weight", "head.bias")}
-            model.weights_ = {name: array.copy() for name, array in start.weights.items()} | head
+            labels, model.weights_ = sorted_head(start)
+            model.classes_ = np.array(labels)
+            model.network_ = described_encoder(start, len(labels), config["dropout"])
             codes = model._learned_codes([])
             model.vocabulary_, model.reading_ = codes.vocabulary, codes.reading()
-            model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+            model._begin_counts()
         return model
 
     @classmethod
@@ -299,8 +294,8 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
     ) -> dict[str, Tensor]:
         ids, y = batch
         if module.training:
-            ids = hidden_at_random(ids, self.token_dropout, noise, codes.unknown, codes.spared)
-        return {"loss": loss(module(ids), y, module.training)}
+            ids = hide_at_random(ids, self.token_dropout, noise, codes.unknown, codes.spared)
+        return {"loss": loss.of_targets(module(ids), y, module.training)}
 
     def _learned_codes(self, texts: Sequence[str]) -> TermCodes | FolderCodes:
         if self.pretrained is not None and not is_word_start(self.pretrained):
@@ -341,7 +336,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
 
     def _sequences(self, X: Any) -> list[list[int]]:
         owner, codes = type(self).__name__, self._codes()
-        sequences = self._encoded(text_rows(owner, X), codes)
+        sequences = self._encode_rows(text_rows(owner, X), codes)
         unknown = [i for i, ids in enumerate(sequences) if all(token == UNKNOWN for token in ids)]
         if unknown:
             warn_user(
@@ -350,7 +345,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
             )
         return sequences
 
-    def _encoded(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
+    def _encode_rows(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
         """The ids of every text; one without tokens is read as a single unknown one."""
         return [codes.encode(text) or [UNKNOWN] for text in texts]
 
@@ -364,7 +359,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
                 f"{owner}: {len(empty)} of {len(texts)} texts have no token, the first is text {empty[0]}; they are "
                 "learned from as texts of one unknown token."
             )
-        return self._encoded(texts, codes)
+        return self._encode_rows(texts, codes)
 
     def _outputs(self, sequences: list[list[int]]) -> np.ndarray:
         """What the last layer gives; texts of like length are read together."""
@@ -374,7 +369,7 @@ class TextClassifier(ClassifierMixin, LossOfClasses, FineTuning, TextNetworkEsti
         rows = self._compute_predictions().rows(RaggedRows.of([tokens], starts))
         with torch.inference_mode(), torch_threads(available()):
             parts = [module(part.tensors[0]) for part in rows.chunks(len(rows))]
-        by_length = widened(torch.cat(parts)).numpy(force=True)
+        by_length = widen(torch.cat(parts)).numpy(force=True)
         outputs = np.empty_like(by_length)
         outputs[order] = by_length
         return outputs

@@ -13,19 +13,22 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from margin.core.arguments import refuse_told_twice
 from margin.core.domains import Choice, Either, Flag, Integer
 from margin.core.invariants import ListOf, StringOf, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.fine_tuning import FineTuning
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, own_rows
 from margin.neural.nets.tagging import PiecesTaggingNetwork, TaggingNetwork, TagScores
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.training import Rows
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.chain import TagChain, decode_chain
-from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
+from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, sorted_head, write_encoder
+from margin.text.network_estimator import TextNetworkEstimator, hide_at_random, refuse_half_pretrained
 from margin.text.sentences import vocabulary_of
 from margin.text.stored_networks import TAGGER, tagging_network_is_stored
 from margin.text.taggers import shape_of
@@ -75,14 +78,29 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
     _stored_rules = (tagging_network_is_stored,)
     _may_be_empty = ("n_outlines",)
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn from sentences ``X`` and their tags ``y``; a sentence of weight w counts like w sentences.
+
+        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out sentences; with
+        ``early_stopping`` it ends the training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
+
+    def iterate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         sentences, codes, tags = self._checked_pairs(X, y)
-        given = [(words, numbers) for words, numbers in zip(sentences, codes) if words]
-        sentences = [words for words, _ in given]
-        seed = self._seed(state)
-        train, valid = self._split(len(sentences), seed)
+        sentences, codes, weight = self._weighted(sentences, codes, sample_weight)
+        seed, own = self._seed(state), own_rows(self, validation_data)
+        train, valid = self._split(len(sentences), seed, given=own)
         if self._goes_on():
             if tags != self.tags_:
                 raise ValueError(f"{type(self).__name__}: warm_start must go on with tags {self.tags_}; got {tags}.")
@@ -98,10 +116,37 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         self.tags_, self.vocabulary_, self.outlines_ = tags, vocabulary, outlines
         if not self._goes_on():
             self.reading_ = "" if self.pretrained is None else self.pretrained.reading
-        *seen, starts = self._encoded(sentences)
-        numbers = np.concatenate([numbers for _, numbers in given])
-        rows = RaggedRows.of([*seen, self._at_tokens(numbers, seen[1])], starts)
-        yield from self._train(self._objective, rows, train, valid, seed=seed, state=state, score=right_tags)
+        rows = self._tagged_rows(sentences, codes, weight)
+        held = None if own is None else self._own_rows(own)
+        yield from self._train(self._objective, rows, train, valid, seed=seed, state=state, score=right_tags, held=held)
+
+    def _weighted(
+        self, sentences: list[list[str]], codes: list[np.ndarray], sample_weight: Any
+    ) -> tuple[list[list[str]], list[np.ndarray], np.ndarray]:
+        """The sentences that have words, and a weight above 0."""
+        numbers, filled, weight = weighted_rows(
+            self, np.arange(len(sentences)), np.array([bool(words) for words in sentences]), sample_weight
+        )
+        if not filled.any():
+            raise ValueError(f"{type(self).__name__}: a sentence with words must have a weight above 0; none has.")
+        kept = numbers[filled].tolist()
+        return [sentences[i] for i in kept], [codes[i] for i in kept], weight[filled]
+
+    def _tagged_rows(self, sentences: list[list[str]], codes: list[np.ndarray], weight: np.ndarray) -> RaggedRows:
+        *seen, starts = self._encode_rows(sentences)
+        return RaggedRows.of([*seen, self._at_tokens(np.concatenate(codes), seen[1])], starts, weight=weight)
+
+    def _own_rows(self, given: OwnRows) -> RaggedRows:
+        """Sentences that judge every epoch."""
+        sentences, codes, tags = self._checked_pairs(given.X, given.y)
+        strange = sorted(set(tags) - set(self.tags_))
+        if strange:
+            raise ValueError(
+                f"{type(self).__name__}: validation_data must have tags of y, {self.tags_}; got {strange[0]!r}."
+            )
+        number = np.array([self.tags_.index(tag) for tag in tags])
+        sentences, codes, weight = self._weighted(sentences, [number[part] for part in codes], given.weight)
+        return self._tagged_rows(sentences, codes, weight)
 
     @classmethod
     def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> Self:
@@ -113,20 +158,16 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         start = read_encoder(folder, cls.__name__, per_token=True)
         config = start.network["config"]
         given = {"architecture": "pretrained", "pretrained": start}
-        for name in params.keys() & given.keys():
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(cls.__name__, params, given.keys())
         model = cls(**{**FURTHER, "chain": False, "dropout": config["dropout"], **given, **params})
         model._check_parameters()
         if start.labels is not None and not model.chain:
-            order = np.argsort(start.labels)
-            model.tags_ = [start.labels[i] for i in order]
-            model.network_ = described_encoder(start, len(order), config["dropout"]) | {"chain": False}
-            moved = {name: start.weights[name][order] for name in ("head.weight", "head.bias")}
-            weights = {name: array.copy() for name, array in start.weights.items()} | moved
+            model.tags_, weights = sorted_head(start)
+            model.network_ = described_encoder(start, len(model.tags_), config["dropout"]) | {"chain": False}
             model.weights_ = {f"scores.{name}": array for name, array in weights.items()}
             model.vocabulary_, model.outlines_ = FolderCodes(start.reading, None).vocabulary, []
             model.reading_ = start.reading
-            model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+            model._begin_counts()
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
@@ -166,10 +207,10 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         if module.training and self.token_dropout:
             codes = FolderCodes(self.reading_, None) if self.reading_ else None
             hidden = (UNKNOWN, ()) if codes is None else (codes.unknown, codes.spared)
-            seen = hidden_at_random(ids, self.token_dropout, noise, *hidden)
+            seen = hide_at_random(ids, self.token_dropout, noise, *hidden)
         return {"loss": module.losses(seen, outlines, tags)}
 
-    def _encoded(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _encode_rows(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ids of all words, ids of their outlines, and where each sentence begins.
 
         For a pretrained encoder, ids of their pieces, and 1 for the first piece of a word instead of the outline.
@@ -210,12 +251,12 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         scores = np.zeros((sum(map(len, sentences)), len(self.tags_)))
         if not filled:
             return scores
-        *seen, starts = self._encoded([sentences[i] for i in filled])
+        *seen, starts = self._encode_rows([sentences[i] for i in filled])
         rows = self._compute_predictions().rows(RaggedRows.of(seen, starts))
         with torch.inference_mode(), torch_threads(available()):
             assert isinstance(module, TagScores)
             parts = [(module(*part.tensors), module.words(*part.tensors)) for part in rows.chunks(len(rows))]
-        tag_scores = widened(torch.cat([scores[mask] for scores, mask in parts])).numpy(force=True)
+        tag_scores = widen(torch.cat([scores[mask] for scores, mask in parts])).numpy(force=True)
         begin = np.cumsum([0, *map(len, sentences)])
         scores[np.concatenate([np.arange(begin[i], begin[i + 1]) for i in filled])] = tag_scores
         return scores
@@ -242,7 +283,7 @@ def right_tags(module: Any, rows: Rows) -> float:
     for part in rows.chunks(len(rows)):
         ids, outlines, tags = part.tensors
         mask, tags = module.words(ids, outlines), module.by_word(tags, outlines)
-        scores = widened(module(ids, outlines)[mask]).numpy(force=True)
+        scores = widen(module(ids, outlines)[mask]).numpy(force=True)
         chain = chain_of({name: w.numpy(force=True) for name, w in module.named_parameters()}, scores.shape[1])
         best, _ = decode_chain(scores, mask.sum(dim=1).cumsum(dim=0).numpy(force=True), chain)
         right, words = right + int((best == tags[mask].numpy(force=True)).sum()), words + len(best)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import IterativeEstimator
-from margin.core.invariants import ArrayOf, ListOf, StringOf
+from margin.core.invariants import ArrayOf, Count, ListOf, Real, StringOf, sometimes
 from margin.core.parameters import attribute
 from margin.text.sentences import sentences_of, vocabulary_of
 from margin.text.text_input import TextInput
+from margin.text.word_vector_file import read_word_vectors, write_word_vectors
 from margin.text.word_vectors import analogy, nearest_words
 
 if TYPE_CHECKING:
@@ -26,9 +29,12 @@ class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TextInp
 
     vocabulary_: list[str] = attribute(ListOf(StringOf(), size="n_words"), "The words, the commonest first.")
     counts_: np.ndarray = attribute(
-        ArrayOf("n_words", kind="int64", low=1), "How often each word occurs in the texts of training."
+        sometimes(ArrayOf("n_words", kind="int64", low=1)),
+        "How often each word occurs in the texts of training; vectors of a file have none.",
     )
     vectors_: np.ndarray = attribute(ArrayOf("n_words", "vector_size"), "One row per word.")
+    loss_: float = attribute(sometimes(Real()), "Mean loss of the last pass; vectors of a file have none.")
+    n_iter_: int = attribute(Count(), "Passes made.")
 
     def vector(self, word: str) -> np.ndarray:
         """The vector of a word."""
@@ -57,6 +63,28 @@ class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TextInp
             known = [position[word] for word in sentence if word in position]
             means.append(self.vectors_[known].mean(axis=0) if known else np.zeros(self.vectors_.shape[1]))
         return np.vstack([rows, *means])
+
+    def to_word2vec(self, path: str | os.PathLike[str]) -> Path:
+        """Write the vectors as text in the format of word2vec, which gensim and other libraries read."""
+        check_is_fitted(self)
+        return write_word_vectors(path, self.vocabulary_, self.vectors_)
+
+    @classmethod
+    def from_word2vec(cls, path: str | os.PathLike[str], **params: Any) -> Self:
+        """A model with the vectors of a text file in the format of word2vec, or of GloVe's own, which has no header.
+
+        It has vectors and nothing else of a training; ``fit`` learns new ones. ``params`` are parameters of the model.
+        """
+        words, vectors = read_word_vectors(path)
+        model = cls(**{"vector_size": vectors.shape[1], **params})
+        model._check_parameters()
+        if model.vector_size != vectors.shape[1]:
+            raise ValueError(
+                f"{cls.__name__}: vector_size must be {vectors.shape[1]}, that of the vectors in {path}; "
+                f"got {model.vector_size}."
+            )
+        model.vocabulary_, model.vectors_, model.n_iter_ = words, vectors, 0
+        return model
 
     def as_pretrained(self) -> PretrainedNetwork:
         """The vectors as where a fit begins: ``TextClassifier.from_encoder(model)``."""

@@ -1,4 +1,4 @@
-"""What parameters say about columns: which are categorical, which are monotone, how many are drawn."""
+"""What parameters say about columns: which are monotone, how many are drawn."""
 
 from __future__ import annotations
 
@@ -8,42 +8,12 @@ import numpy as np
 
 from margin.core.domains import Choice, Domain, Either, Integer, Number, Optional, Sequence
 
-__all__ = ["MAX_FEATURES", "MONOTONE", "categorical_flags", "feature_count", "monotone_signs"]
+__all__ = ["MAX_FEATURES", "MONOTONE", "feature_count", "monotone_signs"]
 
 MONOTONE: Domain = Optional(Sequence(Either(Integer(low=-1, high=1), Choice(-1.0, 0.0, 1.0))))
 MAX_FEATURES: Domain = Optional(
     Either(Choice("sqrt", "log2", "third"), Integer(low=1), Number(above=0, high=1, search=(0.2, 1.0)))
 )
-
-
-def categorical_flags(owner: str, given: Any, columns: int, names: Any = None) -> np.ndarray:
-    """One flag per column from a list of flags, of numbers or of names; none for None and for "from_dtype".
-
-    >>> categorical_flags("Tree", ["color"], 3, ["size", "color", "age"])
-    array([False,  True, False])
-    """
-    flags = np.zeros(columns, dtype=bool)
-    if given is None or isinstance(given, str):
-        return flags
-    given = list(given)
-    if given and all(isinstance(item, bool | np.bool_) for item in given):
-        if len(given) != columns:
-            raise ValueError(f"{owner}: categorical_features has {len(given)} flags; X has {columns} columns.")
-        return np.array(given, dtype=bool)
-    known = [] if names is None else list(names)
-    for item in given:
-        if isinstance(item, str) and item not in known:
-            raise ValueError(f"{owner}: categorical_features names {item!r}, {unknown_column(names)}.")
-        position = known.index(item) if isinstance(item, str) else int(item)
-        if not 0 <= position < columns:
-            raise ValueError(f"{owner}: categorical_features has column {position}; X has {columns} columns.")
-        flags[position] = True
-    return flags
-
-
-def unknown_column(names: Any) -> str:
-    """Why a name is none of a column: there are others, or none."""
-    return "but the columns of X have no names" if names is None else "which is not a column of X"
 
 
 def monotone_signs(owner: str, given: Any, categorical: np.ndarray) -> np.ndarray | None:

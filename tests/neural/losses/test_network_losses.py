@@ -63,8 +63,9 @@ def test_labels_of_cross_entropy():
     scores, labels = tensor(RNG.normal(size=(5, 3))), tensor(RNG.integers(0, 2, (5, 3))).double()
     expected = functional.binary_cross_entropy(scores.sigmoid(), labels, reduction="none").sum(dim=1)
     torch.testing.assert_close(losses.CrossEntropy().of_labels(scores, labels), expected)
-    with pytest.raises(ValueError, match="label_smoothing is for one class per row"):
-        losses.CrossEntropy(0.1).of_labels(scores, labels)
+    smoothed = functional.binary_cross_entropy(scores.sigmoid(), 0.9 * labels + 0.05, reduction="none").sum(dim=1)
+    torch.testing.assert_close(losses.CrossEntropy(0.1).of_labels(scores, labels), smoothed)
+    torch.testing.assert_close(losses.CrossEntropy(0.1).of_labels(scores, labels, training=False), expected)
 
 
 @pytest.mark.parametrize(

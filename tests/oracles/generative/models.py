@@ -129,7 +129,7 @@ def fitted_autoencoder(seed: int) -> Verdict:
     X = rng.normal(size=(60, 3)) * [1.0, 20.0, 30.0] + [5.0, -3.0, 0.0]
     X[:, 1] += 15 * X[:, 0]
     model = VAE(2, (6,), max_iter=2, bound_samples=500, random_state=seed).fit(X)
-    module: Any = model._trained()
+    module: Any = model._trained_network()
     module.noise_level.data.fill_(-0.1)  # after so few epochs it would still be near 0, where mistakes hide
     rows = X[:4]
     noise_deviation = float(np.exp(0.5 * module.log_variance.item()))

@@ -271,6 +271,17 @@ def scenes_with_captions(seed):
     return scenes.images, [f"a {SHAPES[boxes.labels[0]]}" for boxes in scenes.boxes]
 
 
+def shapes(seed):
+    """Gray pictures of 40 by 40 pixels, and the kind of the shape in each."""
+    import numpy as np
+
+    from margin.data.scenes import shape_scenes
+
+    scenes = shape_scenes(np.random.default_rng(seed), n_samples=24, side=40, sizes=(16, 26), n_objects=(1, 1))
+    images = np.asarray(scenes.images, dtype=float).reshape(24, 40, 40, -1).mean(axis=3)
+    return images.reshape(24, -1), np.array([boxes.labels[0] for boxes in scenes.boxes])
+
+
 def story(seed):
     """A few sentences in which the same words return."""
     return (
@@ -348,6 +359,27 @@ def animals(seed):
     traits = np.array([[1.0, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 0]])
     y = np.repeat(np.arange(4), 15)
     return traits[y] @ np.array([[1, 0.2, 0], [0, 1, 0.3], [0.2, 0, 1]]) + 0.15 * rng.standard_normal((60, 3)), y
+
+
+def patients(seed):
+    """Ten measures of 300 people with diabetes, and how far it went in a year; all in standard deviations."""
+    import numpy as np
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True)
+    rows = np.random.default_rng(seed).permutation(len(X))[:300]
+    X, y = X[rows], y[rows]
+    return (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+
+
+def wines(seed):
+    """Thirteen measures, in standard deviations, of 150 wines by three growers."""
+    import numpy as np
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    rows = np.random.default_rng(seed).permutation(len(X))[:150]
+    return (X[rows] - X[rows].mean(axis=0)) / X[rows].std(axis=0), y[rows]
 
 
 def tennis(seed):

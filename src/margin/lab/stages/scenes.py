@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from margin import catalog
@@ -28,6 +29,11 @@ def _curve(*first: str, **params: Any) -> StageScene:
     return StageScene("curve", tuple(dict.fromkeys((*first, *CURVES))), "curve", params)
 
 
+def _table(scene: StageScene, *tables: str) -> StageScene:
+    """The same, and with tables of which each column has a weight or an importance."""
+    return replace(scene, tables=tables or (("wines",) if scene.kind == "plane" else ("patients",)))
+
+
 def _density(view: str = "density", **params: Any) -> StageScene:
     return StageScene("plane", DENSE, view, params)
 
@@ -46,14 +52,16 @@ def _text(view: str, data: str, **params: Any) -> StageScene:
 
 
 SMALL_NET = {"hidden_layer_sizes": (16, 16), "max_iter": 200, "learning_rate_init": 0.02, "batch_size": 64}
+DIGIT = {"image_shape": (8, 8)}  # flat rows would be taken for pictures one pixel high
+SMALL_CONVOLUTION = ("conv 8 3", "pool 2", "dense 32")
 DEEP_PLANE = {"hidden_layer_sizes": (64, 64), "max_iter": 150, "batch_size": 128, "record_steps": 4}
 
 LINEAR = {
-    "linear-regression": _curve("line"),
-    "ridge": _curve("line"),
-    "logistic-regression": _classes("separable"),
-    "lasso": _curve("line", alpha=0.1),
-    "elastic-net": _curve("line", alpha=0.1),
+    "linear-regression": _table(_curve("line")),
+    "ridge": _table(_curve("line")),
+    "logistic-regression": _table(_classes("separable")),
+    "lasso": _table(_curve("line", alpha=0.1)),
+    "elastic-net": _table(_curve("line", alpha=0.1)),
     "basis-regression": _curve(),
     "polynomial-regression": _curve(degree=5),
     "spline-regression": _curve(n_knots=8),
@@ -63,7 +71,7 @@ LINEAR = {
 KERNELS = {
     "svc": _classes("moons"),
     "hard-margin-svc": _classes("separable", kernel="linear"),
-    "linear-svc": _classes("separable"),
+    "linear-svc": _table(_classes("separable")),
     "kernel-ridge": _curve(kernel="rbf", gamma=1.0, alpha=0.1),
     "kernel-regression": _curve(gamma=5.0),
     "svr": _curve(gamma=1.0),
@@ -84,25 +92,25 @@ BAYES = {
     "multinomial-nb": StageScene("plane", ("counts",), "regions"),
     "bernoulli-nb": StageScene("plane", ("xor", "moons"), "regions"),
     "categorical-nb": StageScene("plane", ("cells",), "cells"),
-    "linear-discriminant-analysis": _classes("three_blobs"),
+    "linear-discriminant-analysis": _table(_classes("three_blobs")),
     "quadratic-discriminant-analysis": _classes("three_blobs"),
 }
 
 TREES = {
-    "decision-tree-classifier": _classes("moons", max_depth=4),
-    "decision-tree-regressor": _curve("steps", max_depth=3),
+    "decision-tree-classifier": _table(_classes("moons", max_depth=4)),
+    "decision-tree-regressor": _table(_curve("steps", max_depth=3)),
     "bagging-classifier": _classes(n_estimators=30),
     "bagging-regressor": _curve(n_estimators=30),
-    "random-forest-classifier": _classes(n_estimators=40),
-    "random-forest-regressor": _curve(n_estimators=40),
-    "extra-trees-classifier": _classes(n_estimators=40),
-    "extra-trees-regressor": _curve(n_estimators=40),
+    "random-forest-classifier": _table(_classes(n_estimators=40)),
+    "random-forest-regressor": _table(_curve(n_estimators=40)),
+    "extra-trees-classifier": _table(_classes(n_estimators=40)),
+    "extra-trees-regressor": _table(_curve(n_estimators=40)),
     "id3": StageScene("table", ("tennis",), "branches"),
     "c45": _classes("three_blobs"),
-    "adaboost-classifier": _classes(n_estimators=40),
-    "adaboost-regressor": _curve(n_estimators=40),
-    "gradient-boosting-classifier": _classes(n_estimators=60),
-    "gradient-boosting-regressor": _curve("steps", n_estimators=60),
+    "adaboost-classifier": _table(_classes(n_estimators=40)),
+    "adaboost-regressor": _table(_curve(n_estimators=40)),
+    "gradient-boosting-classifier": _table(_classes(n_estimators=60)),
+    "gradient-boosting-regressor": _table(_curve("steps", n_estimators=60)),
     "hist-gradient-boosting-classifier": _classes(max_iter=60, min_samples_leaf=5),
     "hist-gradient-boosting-regressor": _curve("steps", max_iter=60, min_samples_leaf=3),
 }
@@ -138,11 +146,34 @@ NEURAL = {
     "tabular-net-regressor": _curve(hidden_layer_sizes=(32,), max_iter=60, early_stopping=False),
     "neural-classifier": _classes(max_iter=100, learning_rate_init=0.02, batch_size=64),
     "neural-regressor": _curve(max_iter=100, learning_rate_init=0.02, batch_size=64),
-    "cnn-classifier": _pictures("readers", "digits", max_iter=15, learning_rate_init=0.01, batch_size=64),
-    "vision-transformer": _pictures(
-        "readers", "digits", patch_size=2, d_model=16, n_heads=2, n_blocks=1, max_iter=20, learning_rate_init=0.01
+    "cnn-classifier": _pictures(
+        "readers",
+        "digits",
+        **DIGIT,
+        architecture=SMALL_CONVOLUTION,
+        max_iter=15,
+        learning_rate_init=0.01,
+        batch_size=64,
     ),
-    "cnn-regressor": _pictures("measures", "slants", max_iter=20, learning_rate_init=0.01),
+    "vision-transformer": _pictures(
+        "readers",
+        "digits",
+        **DIGIT,
+        patch_size=2,
+        d_model=16,
+        n_heads=2,
+        n_blocks=1,
+        max_iter=20,
+        learning_rate_init=0.01,
+    ),
+    "cnn-regressor": _pictures(
+        "measures",
+        "slants",
+        image_shape=(12, 12),
+        architecture=SMALL_CONVOLUTION,
+        max_iter=20,
+        learning_rate_init=0.01,
+    ),
     "sequence-classifier": StageScene(
         "curve", ("rhythms",), "series", {"cell": "gru", "hidden_size": 8, "max_iter": 20, "learning_rate_init": 0.03}
     ),
@@ -187,15 +218,15 @@ GENERATIVE = {
 }
 
 VISION = {
-    "hog": _pictures("features", "digits", cell=2),
-    "image-filter": _pictures("features", "digits", cutoff=0.2),
-    "visual-words": _pictures("features", "digits", n_words=12),
+    "hog": _pictures("features", "digits", **DIGIT, cell=2),
+    "image-filter": _pictures("features", "digits", **DIGIT, cutoff=0.2),
+    "visual-words": _pictures("features", "shapes", image_shape=(40, 40), n_words=12),
     "object-detector": _pictures(
         "detections", "scenes_with_boxes", architecture="yolo", base_channels=8, max_iter=40, batch_size=8
     ),
     "segmenter": _pictures("masks", "scenes_with_masks", depth=1, base_channels=8, max_iter=30, batch_size=8),
     "simclr": _pictures(
-        "embedded", "digits", encoder=("conv 8 3", "pool 2"), n_components=16, n_projected=8, max_iter=20
+        "embedded", "digits", **DIGIT, encoder=("conv 8 3", "pool 2"), n_components=16, n_projected=8, max_iter=20
     ),
     "clip": _pictures(
         "similarity", "scenes_with_captions", encoder=("conv 8 3", "pool 4"), n_components=16, batch_size=12

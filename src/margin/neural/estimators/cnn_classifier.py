@@ -63,7 +63,7 @@ class CNNClassifier(ImageClassifier, CNNEstimator):
         model = cls(**{"learning_rate_init": 1e-4, "max_iter": 5, **params, **given})
         model._check_parameters()
         n_outputs = 2 if classes is None else len(classes)
-        described = model._described([3, image_size, image_size], n_outputs)
+        described = model._description([3, image_size, image_size], n_outputs)
         scaling = {"center": list(IMAGENET_CENTER), "scale": list(IMAGENET_SCALE)}
         with torch.device("meta"):
             module = Standardized(model._body(described), **scaling)
@@ -88,4 +88,4 @@ class CNNClassifier(ImageClassifier, CNNEstimator):
         network = dict(self.pretrained.network)
         self.network_ = network | {name: [255.0 * value for value in network[name]] for name in ("center", "scale")}
         self.input_dtype_, self.n_features_in_ = "uint8", int(np.prod(network["shape"]))
-        self.n_iter_, self.t_, self.loss_curve_, self.validation_scores_ = 0, 0, [], None
+        self._begin_counts()

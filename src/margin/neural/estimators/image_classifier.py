@@ -1,4 +1,4 @@
-r"""Classes of images by any network: softmax and cross-entropy."""
+r"""Classes of images by any network: softmax and cross-entropy, or a logistic output per label."""
 
 from __future__ import annotations
 
@@ -7,29 +7,25 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
 from margin.core.records import Record
-from margin.neural.estimators.class_scores import log_probabilities, tell_of_nothing_learned
+from margin.neural.estimators.class_scores import tell_of_nothing_learned
+from margin.neural.estimators.class_targets import ClassTargets, checked_labels, coded_labels
 from margin.neural.estimators.image_estimator import ImageEstimator
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
-from margin.neural.estimators.parameters import LossOfClasses
+from margin.neural.estimators.own_validation import OwnRows, own_rows
 from margin.neural.stored import CLASSES
-from margin.neural.training.objectives import accuracy
 
 __all__ = ["ImageClassifier"]
 
 
-class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
-    """A network with one output per class."""
+class ImageClassifier(ClassTargets, ImageEstimator):
+    """A network with one output per class, or per label where ``y`` is a matrix of zeros and ones."""
 
-    classes_: np.ndarray = attribute(CLASSES, "The classes.")
+    classes_: np.ndarray = attribute(CLASSES, "The classes, or the numbers of the labels.")
 
     def iterate(
         self,
@@ -45,7 +41,7 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
         y = _labels(self, y)
         check_consistent_length(images, y)
         images, y, weight = weighted_rows(self, images, y, sample_weight)
-        classes, codes = encode_classes(y)
+        classes, codes = coded_labels(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"{type(self).__name__}: warm_start must go on with classes {self.classes_}; got {classes}. "
@@ -53,19 +49,22 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
             )
         images, codes, weight = self._class_weighted(images, codes, classes, weight)
         seed, given = self._seed(state), own_rows(self, validation_data)
-        train, valid = self._split(len(images), seed, codes, given=given)
+        train, valid = self._split(len(images), seed, codes if codes.ndim == 1 else None, given=given)
         self._describe(images, weight, train, len(classes))
-        self.classes_ = classes
-        rows = self._rows(images, codes, weight)
-        objective = self._augmented(self._class_loss())
+        self.classes_, self.out_activation_ = classes, "softmax" if codes.ndim == 1 else "logistic"
+        rows = self._rows(images, codes.astype(np.float32) if self._several else codes, weight)
+        objective = self._augment_loss(self._class_loss().of_targets)
         held = None if given is None else self._own_rows(given)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy, held=held)
-        if self.loss == "cross_entropy" and not any(change.startswith("mixup") for change in self.augment or ()):
+        yield from self._train(
+            objective, rows, train, valid, seed=seed, state=state, score=self._score_of_targets(), held=held
+        )
+        mixed = any(change.startswith("mixup") for change in self.augment or ())
+        if self.loss == "cross_entropy" and not mixed and not self._several:
             tell_of_nothing_learned(type(self).__name__, self.loss_curve_, codes[train], weight[train])
 
     def _own_rows(self, given: OwnRows) -> ImageRows:
         """Images that judge every epoch."""
-        images, codes = self._images(given.X, reset=False), known_classes(self, given.y, self.classes_)
+        images, codes = self._images(given.X, reset=False), self._own_codes(given.y)
         check_consistent_length(images, codes)
         images, codes, weight = weighted_rows(self, images, codes, given.weight)
         return self._rows(*self._class_weighted(images, codes, self.classes_, weight))
@@ -80,7 +79,7 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every image."""
+        """The most probable class of every image; of several labels those more probable than not."""
         check_is_fitted(self)
         return self._predict_images(self._images(X, reset=False))
 
@@ -89,16 +88,13 @@ class ImageClassifier(ClassifierMixin, LossOfClasses, ImageEstimator):
         return np.exp(self._log_proba(self._images_of_files(files)))
 
     def _log_proba(self, images: np.ndarray) -> np.ndarray:
-        outputs = self._outputs(images).astype(np.float64)
-        return log_probabilities(outputs)
+        return self._log_proba_of(self._outputs(images).astype(np.float64))
 
     def _predict_images(self, images: np.ndarray) -> np.ndarray:
-        return self.classes_[self._outputs(images).argmax(axis=1)]
+        return self._labels_of(self._outputs(images))
 
 
 def _labels(owner: ImageClassifier, y: Any) -> np.ndarray:
     if y is None:
         raise ValueError(f"{type(owner).__name__}: y must be given: requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    check_classes(y)
-    return y
+    return checked_labels(y)

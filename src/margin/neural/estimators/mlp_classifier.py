@@ -13,23 +13,17 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
-from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Number
 from margin.core.invariants import StringOf
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
-from margin.neural.estimators.class_scores import log_probabilities
+from margin.neural.estimators.class_targets import ClassTargets, checked_labels, coded_labels
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
-from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.stored import CLASSES
 from margin.neural.training.objectives import Supervised, accuracy, subset_accuracy
@@ -38,7 +32,7 @@ from margin.neural.training.steps import Objective
 __all__ = ["MLPClassifier"]
 
 
-class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
+class MLPClassifier(ClassTargets, MLPEstimator):
     """Multi-layer perceptron for classes.
 
     Inputs are standardized on the training rows (``standardize``) because one learning rate then suits columns of any
@@ -59,7 +53,8 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
     label_smoothing: float = parameter(
         0.0,
         Number(low=0, below=1),
-        "Fraction of a row's target that loss 'cross_entropy' spreads evenly over all classes.",
+        "Fraction of a row's target that loss 'cross_entropy' spreads evenly over all classes, or of a label over yes "
+        "and no.",
     )
 
     classes_: np.ndarray = attribute(CLASSES, "The classes, or the numbers of the labels.")
@@ -80,7 +75,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         given = own_rows(self, validation_data)
         X, y = self._validate(X, y, reset=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
-        classes, codes = _coded(y)
+        classes, codes = coded_labels(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"MLPClassifier: warm_start must go on with classes {self.classes_}; got {classes}. "
@@ -89,7 +84,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         X, codes, weight = self._class_weighted(X, codes, classes, weight)
         seed = self._seed(state)
         split = self._split(X.shape[0], seed, codes if codes.ndim == 1 else None, given=given)
-        loss = self._objective(codes)
+        loss = Supervised(self._class_loss(), several=codes.ndim == 2)
         held = None if given is None else self._own_rows(given, classes, several=codes.ndim == 2)
         yield from self.iterate_coded(X, codes, classes, loss, split, weight=weight, seed=seed, state=state, held=held)
 
@@ -126,7 +121,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         if several != (y.ndim == 2):
             raise ValueError("MLPClassifier: validation_data must have labels of the form of y.")
         if several:
-            return X, _coded(y)[1], weight
+            return X, y, weight
         return self._class_weighted(X, known_classes(self, y, classes), classes, weight)
 
     @available_if(has_first_order_solver)
@@ -141,7 +136,7 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
         first = not hasattr(self, "classes_")
         X, y = self._validate(X, y, reset=first)
         if first:
-            seen, codes = _coded(y)
+            seen, codes = coded_labels(y)
             known = seen if classes is None else np.unique(classes)
             self._begin(X, np.ones(X.shape[0]), codes, known)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -160,15 +155,12 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
             )
         X, y, weight = self._class_weighted(X, y, self.classes_, np.ones(X.shape[0]))
         if len(y):
-            self._pass(X, self._target(y, X.dtype), self._objective(y), weight)
+            self._pass(X, self._target(y, X.dtype), Supervised(self._class_loss(), several=y.ndim == 2), weight)
         return self
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
-        outputs = self._outputs(X)
-        if self.out_activation_ == "logistic":
-            return -np.logaddexp(0, -outputs)
-        return log_probabilities(outputs)
+        return self._log_proba_of(self._outputs(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
@@ -176,28 +168,11 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class; of several labels those more probable than not."""
-        outputs = self._outputs(X)
-        if self.out_activation_ == "logistic":
-            return (outputs > 0).astype(int)
-        return self.classes_[outputs.argmax(axis=1)]
-
-    def _objective(self, codes: np.ndarray) -> Objective:
-        return Supervised(self._class_loss(), several=codes.ndim == 2)
-
-    def _class_weighted(self, X: Any, codes: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
-        """Rows with the weights of their classes, those of weight 0 dropped."""
-        for name in ("class_weight", "label_smoothing"):
-            if codes.ndim == 2 and getattr(self, name):
-                raise ValueError(f"MLPClassifier: {name} is for one class per row; got rows with several labels.")
-        return super()._class_weighted(X, codes, classes, weight)
+        return self._labels_of(self._outputs(X))
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(self, X, y, dtype=FLOATS, order="C", accept_sparse="csr", multi_output=True, reset=reset)
-        y = y.toarray() if issparse(y) else y
-        if y.ndim == 1 or not type_of_target(y).startswith("multilabel"):
-            y = column_or_1d(y, warn=True)
-            check_classes(y)
-        return X, y
+        return X, checked_labels(y)
 
     def _begin(
         self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
@@ -214,15 +189,3 @@ class MLPClassifier(ClassifierMixin, LossOfClasses, MLPEstimator):
 
     def _target(self, codes: np.ndarray, dtype: Any) -> np.ndarray:
         return codes if codes.ndim == 1 else codes.astype(dtype)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes and the code of every row; several labels per row are their own codes."""
-    if y.ndim == 2:
-        return np.arange(y.shape[1]), y
-    return encode_classes(y)

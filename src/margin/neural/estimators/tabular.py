@@ -16,11 +16,20 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.category_encoding import (
+    CATEGORICAL,
+    FROM_DTYPE,
+    categorical_flags,
+    encode_numbers,
+    encode_strings,
+    find_categories,
+    find_string_categories,
+)
 from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number
-from margin.core.invariants import ArrayOf
+from margin.core.invariants import Anything, ArrayOf, Count, DictOf, ListOf, OneOf, sometimes
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.row_files import is_mapped
@@ -31,9 +40,10 @@ from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, Regular
 from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.stored import SIDE_BY_SIDE, side_by_side_layers_are_stored
+from margin.neural.table_inputs import TableInputs
 from margin.neural.training import LazyRows, TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
@@ -42,6 +52,9 @@ from margin.optimize.rate_schedules import RateSchedule
 from margin.optimize.rules import Rule
 
 __all__ = ["TabularNetEstimator"]
+
+# What rows may be: NaN is a missing value.
+TABLE: dict[str, Any] = {"dtype": FLOATS, "order": "C", "ensure_all_finite": "allow-nan"}
 
 # The loss of every row by every network, (rows, networks), from outputs (networks, rows, columns) and targets.
 RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
@@ -57,6 +70,12 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
     activation: str | Activation = parameter(
         "silu", ACTIVATION, "Activation function of the hidden units, by name or an object like ELU(alpha=0.5)."
+    )
+    categorical_features: Any = parameter(
+        FROM_DTYPE,
+        CATEGORICAL,
+        "Columns that hold categories: numbers, names or one flag per column; 'from_dtype' takes those of a data frame "
+        "that hold strings or are of dtype category. Each category is an input of its own.",
     )
     solver: str | Rule = default("adam", "Optimizer.")
     alpha: float = parameter(
@@ -90,11 +109,20 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
 
     center_: np.ndarray = attribute(ArrayOf("n_features"), "The median of every column.")
     scale_: np.ndarray = attribute(ArrayOf("n_features"), "What every column is divided by.")
+    missing_: np.ndarray = attribute(
+        sometimes(ArrayOf("n_features", kind="b")), "Columns of numbers with an input that says what is missing."
+    )
+    categories_: dict[int, Any] = attribute(
+        sometimes(DictOf(Count(), OneOf(ArrayOf(None, kind="float64"), ListOf(Anything())))),
+        "Categories of the columns that hold some, by column: strings, or ascending numbers.",
+    )
     network_: dict[str, Any] = attribute(SIDE_BY_SIDE)
     _stored_rules = (side_by_side_layers_are_stored,)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
+
+        Missing numbers (NaN) and columns of categories are read as they are, see ``categorical_features``.
 
         ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch for all networks in place of the rows
         that each holds out; with ``early_stopping`` the epoch that is best for it is kept.
@@ -119,6 +147,33 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
     def _network(self) -> nn.Module:
         return TabularNet(**self.network_)
 
+    def _new_table(self, X: Any, y: Any, **rules: Any) -> tuple[np.ndarray, np.ndarray, dict[int, Any]]:
+        """Rows to learn from as numbers, categories as codes; the targets as ``rules`` check them; the categories."""
+        owner, given = type(self).__name__, self.categorical_features
+        if self._goes_on():
+            known = getattr(self, "categories_", {})
+            X, y = validate_data(self, encode_strings(X, known), y, **TABLE, **rules)
+            return encode_numbers(X, known).astype(X.dtype, copy=False), y, known
+        X, categorical, strings = find_string_categories(owner, X, given)
+        X, y = validate_data(self, X, y, **TABLE, **rules)
+        names = getattr(self, "feature_names_in_", None)
+        if categorical is None:
+            categorical = categorical_flags(owner, given, X.shape[1], names)
+        known = find_categories(owner, X, categorical, strings, names)
+        return encode_numbers(X, known).astype(X.dtype, copy=False), y, known
+
+    def _table(self, X: Any) -> np.ndarray:
+        """Further rows as numbers, categories as codes."""
+        check_is_fitted(self)
+        known = getattr(self, "categories_", {})
+        X = validate_data(self, encode_strings(X, known), **TABLE, reset=False)
+        return encode_numbers(X, known).astype(X.dtype, copy=False)
+
+    def _inputs(self) -> TableInputs:
+        """What the networks read of a row; models stored before tables could have gaps have none."""
+        missing = getattr(self, "missing_", np.zeros(len(self.center_), dtype=bool))
+        return TableInputs(RobustScaling(self.center_, self.scale_), missing, getattr(self, "categories_", {}))
+
     def _learn(
         self,
         X: np.ndarray,
@@ -127,6 +182,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
         loss: RowLoss,
         score: Callable[[Tensor, Tensor, Tensor], float],
         *,
+        categories: Mapping[int, Any],
         n_outputs: int,
         zero_output: bool,
         seed: int,
@@ -138,11 +194,12 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
 
         ``own`` are rows, targets and weights that a user gave to validate.
         """
-        sizes = [X.shape[1], *layer_sizes(self.hidden_layer_sizes), n_outputs]
+        inputs = self._inputs() if self._goes_on() else TableInputs.of(X, categories, weight)
+        sizes = [inputs.count, *layer_sizes(self.hidden_layer_sizes), n_outputs]
         network = {
             "n_networks": int(self.n_networks),
             "sizes": sizes,
-            "activation": described(f"{type(self).__name__}: activation", self.activation, ACTIVATIONS),
+            "activation": describe(f"{type(self).__name__}: activation", self.activation, ACTIVATIONS),
             "zero_output": zero_output,
         }
         if self._goes_on() and network != self.network_:
@@ -151,9 +208,10 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
                 f"layers {self.network_['sizes']}; got {network['n_networks']} of {sizes}."
             )
         if not self._goes_on():
-            self.center_, self.scale_ = RobustScaling.of(X, weight)
+            (self.center_, self.scale_), self.missing_ = inputs.scaling, inputs.missing
+            self.categories_ = dict(inputs.categories)
         self.network_ = network
-        trains = self._drawn(len(X), seed, labels, given=own).astype(X.dtype)
+        trains = self._draw_rows(len(X), seed, labels, given=own).astype(X.dtype)
         rows = self._rows(X, trains, target, weight)
         numbers = np.flatnonzero((trains == 0).any(axis=1))
         held = rows.take(torch.from_numpy(numbers)) if len(numbers) else None
@@ -169,15 +227,15 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
             self._calibrate(*held_out_outputs(self._ready_module(), self._compute().rows(held)))
 
     def _rows(self, X: np.ndarray, trains: np.ndarray, target: np.ndarray, weight: np.ndarray) -> Rows:
-        scaling = RobustScaling(self.center_, self.scale_)
+        read = self._inputs().apply
         if is_mapped(X):
-            return LazyRows.of(X, scaling.apply, trains, target, weight=weight)
-        return TensorRows.of(scaling.apply(X), trains, target, weight=weight)
+            return LazyRows.of(X, read, trains, target, weight=weight)
+        return TensorRows.of(read(X), trains, target, weight=weight)
 
     def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
         """What is set after training by the outputs (pairs, columns) for rows that a network has held out."""
 
-    def _drawn(self, n_rows: int, seed: int, labels: np.ndarray | None, *, given: Any) -> np.ndarray:
+    def _draw_rows(self, n_rows: int, seed: int, labels: np.ndarray | None, *, given: Any) -> np.ndarray:
         """Which row trains which network, (rows, networks)."""
         trains = np.ones((n_rows, self.n_networks), dtype=bool)
         if self.early_stopping and given is None:
@@ -188,6 +246,10 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
+        if not self._inputs().plain:
+            raise TypeError(
+                f"{type(self).__name__}: columns with categories or missing values in fit have no gradients to ask."
+            )
         x = torch.from_numpy(np.array(validate_data(self, X, dtype=FLOATS, order="C", reset=False)))
         x = x.to(next(module.parameters()))
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
@@ -198,10 +260,15 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
 
         return outputs, x
 
-    def _averaged(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
+    def _average_networks(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
         """``average`` of the outputs (networks, rows, columns) over the networks."""
         module = self._ready_module()
-        return self._evaluate(lambda x: average(module(x)), RobustScaling(self.center_, self.scale_).apply(X))
+        return self._evaluate(lambda x: average(module(x)), self._inputs().apply(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 def _objective(loss: RowLoss) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length
 from torch import Tensor
 
 from margin.core.records import Record
@@ -47,9 +47,7 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        X, y = validate_data(
-            self, X, numeric_target(self, y), dtype=FLOATS, order="C", multi_output=True, y_numeric=True
-        )
+        X, y, categories = self._new_table(X, numeric_target(self, y), multi_output=True, y_numeric=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         Y = y.reshape(len(y), -1).astype(X.dtype)
         self.single_target_ = y.ndim == 1
@@ -60,33 +58,30 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
         target = Scaling(self.target_center_, self.target_scale_).apply(Y)
         given = own_rows(self, validation_data)
         yield from self._learn(
-            X, target, weight, _of_networks(loss), _explained_by(loss),
-            n_outputs=loss.outputs_per_target * Y.shape[1], zero_output=True,
+            X, target, weight, _of_networks(loss), _variance_explained_by(loss),
+            categories=categories, n_outputs=loss.outputs_per_target * Y.shape[1], zero_output=True,
             seed=self._seed(state), labels=None, state=state,
             own=None if given is None else self._own_rows(given, Y.shape[1]),
         )  # fmt: skip
 
     def _own_rows(self, given: OwnRows, n_targets: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rows, scaled targets and weights that judge every epoch."""
-        X, y = validate_data(
-            self, given.X, numeric_target(self, given.y), dtype=FLOATS, order="C", multi_output=True, y_numeric=True,
-            reset=False,
-        )  # fmt: skip
+        X = self._table(given.X)
+        y = check_array(numeric_target(self, given.y), dtype=FLOATS, ensure_2d=False, input_name="y", estimator=self)
+        check_consistent_length(X, y)
         X, y, weight = weighted_rows(self, X, y, given.weight)
         Y = own_targets(self, y, n_targets).astype(X.dtype)
         return X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, the mean over the networks; one column each if there were several in the fit."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
-        Y = self._averaged(X, lambda outputs: self._predictions(outputs).mean(dim=0))
+        Y = self._average_networks(self._table(X), lambda outputs: self._predictions(outputs).mean(dim=0))
         Y = Scaling(self.target_center_, self.target_scale_).undo(Y)
         return Y[:, 0] if self.single_target_ else Y
 
     def _predictions(self, outputs: Tensor) -> Tensor:
         """Outputs of the networks as (scaled) targets."""
-        predictions: Tensor = self._linked(outputs, len(self.target_center_))
+        predictions: Tensor = self._apply_link(outputs, len(self.target_center_))
         return predictions
 
     def _in_units(self, outputs: Tensor) -> Tensor:
@@ -107,11 +102,11 @@ def _of_networks(loss: TargetLoss) -> RowLoss:
     return losses
 
 
-def _explained_by(loss: TargetLoss) -> Callable[[Tensor, Tensor, Tensor], float]:
-    return lambda outputs, targets, weights: _explained(loss.prediction(outputs), targets, weights)
+def _variance_explained_by(loss: TargetLoss) -> Callable[[Tensor, Tensor, Tensor], float]:
+    return lambda outputs, targets, weights: _explained_variance(loss.prediction(outputs), targets, weights)
 
 
-def _explained(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:
+def _explained_variance(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:
     weights = weights / weights.sum()
     spread = weights @ (targets - weights @ targets).square()
     return float((1 - weights @ (targets - outputs).square() / spread).mean())

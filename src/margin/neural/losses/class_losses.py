@@ -22,6 +22,8 @@ __all__ = ["CLASS_LOSSES", "CrossEntropy", "MarginLoss"]
 class CrossEntropy(ClassLoss):
     """Negative log-probability of each row's class; of several labels, the sum of their own.
 
+    Of several labels each is smoothed between yes and no.
+
     >>> import torch
     >>> CrossEntropy()(torch.zeros(1, 4), torch.tensor([2]))
     tensor([1.3863])
@@ -37,9 +39,9 @@ class CrossEntropy(ClassLoss):
         smoothing = self.label_smoothing if training else 0.0
         return fused_cross_entropy(outputs, target, reduction="none", label_smoothing=smoothing)
 
-    def of_labels(self, scores: Tensor, labels: Tensor) -> Tensor:
-        if self.label_smoothing:
-            raise ValueError("CrossEntropy: label_smoothing is for one class per row; got rows with several labels.")
+    def of_labels(self, scores: Tensor, labels: Tensor, training: bool = True) -> Tensor:
+        if self.label_smoothing and training:
+            labels = (1 - self.label_smoothing) * labels + self.label_smoothing / 2
         return fused_bce_with_logits(scores, labels, reduction="none").sum(dim=1)
 
 
@@ -58,7 +60,7 @@ class MarginLoss(ClassLoss):
     def __call__(self, outputs: Tensor, target: Tensor, training: bool = True) -> Tensor:
         return multiclass_hinge_loss(outputs, target, self.margin, reduction="none")
 
-    def of_labels(self, scores: Tensor, labels: Tensor) -> Tensor:
+    def of_labels(self, scores: Tensor, labels: Tensor, training: bool = True) -> Tensor:
         # The hinge of a margin m is m times that of margin 1 at scores divided by m.
         return self.margin * hinge_loss(scores / self.margin, 2 * labels - 1, reduction="none").sum(dim=1)
 

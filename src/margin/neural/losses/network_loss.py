@@ -39,8 +39,12 @@ class ClassLoss(NetworkLoss):
     """A loss of classes, from their scores (n, classes) and codes (n,)."""
 
     @abstractmethod
-    def of_labels(self, scores: Tensor, labels: Tensor) -> Tensor:
+    def of_labels(self, scores: Tensor, labels: Tensor, training: bool = True) -> Tensor:
         """Losses of rows with several labels: scores and labels (n, labels), 0 or 1."""
+
+    def of_targets(self, scores: Tensor, target: Tensor, training: bool = True) -> Tensor:
+        """Losses of rows with one class, codes (n,), or with several labels, (n, labels)."""
+        return (self.of_labels if target.ndim == 2 else self)(scores, target, training)
 
 
 def locations(outputs: Any, n_targets: int) -> Any:

@@ -15,13 +15,14 @@ from torch import Tensor, nn
 
 from margin.neural.activations.table import ACTIVATIONS, activation_layer
 from margin.neural.convolution.layers import GlobalAvgPool, GlobalMaxPool, PixelConv2d
+from margin.neural.convolution.sizes import count_positions
 from margin.neural.initialize.initializers import HeInitializer, XavierInitializer, draw_weights_
 from margin.neural.initialize.schemes import zeros_
 from margin.neural.layers.dropout import Dropout
 from margin.neural.normalization.normalizations import NORMALIZATIONS
-from margin.neural.parts import chosen
+from margin.neural.parts import choose
 
-__all__ = ["SMALL_IMAGE", "LayerChain", "Shape", "Standardized", "image_norm", "scaled"]
+__all__ = ["SMALL_IMAGE", "LayerChain", "Shape", "Standardized", "image_norm", "scale_channels"]
 
 Shape = tuple[int, int, int]  # channels, height, width
 POOLS = {"max": nn.MaxPool2d, "avg": nn.AvgPool2d}
@@ -79,7 +80,7 @@ class LayerChain:
         if self.flat:
             raise ValueError("A convolution cannot stand behind a flattening, dense or global pooling layer.")
         size = tuple(min(kernel, n + 2 * padding) for n in self.sides)
-        h, w = ((n + 2 * padding - k) // stride + 1 for n, k in zip(self.sides, size))
+        h, w = (count_positions(n, k, padding, stride) for n, k in zip(self.sides, size))
         c = self.shape[0]
         normed = bias and self.normalization is not None
         kind = PixelConv2d if size == (1, 1) and stride > 1 and not padding else nn.Conv2d
@@ -98,7 +99,7 @@ class LayerChain:
         size = tuple(min(window, n) for n in self.sides)
         steps = tuple(step if n > 1 else 1 for n in self.sides)
         border = tuple(padding if 2 * padding <= k else 0 for k in size)
-        h, w = ((n + 2 * p - k) // s + 1 for n, k, s, p in zip(self.sides, size, steps, border))
+        h, w = map(count_positions, self.sides, size, border, steps)
         self.layers.append(POOLS[kind](size, steps, border))  # type: ignore[arg-type]
         self.shape = (self.shape[0], h, w)
         return self
@@ -144,10 +145,10 @@ class LayerChain:
         return net
 
 
-def scaled(channels: int, width: float) -> int:
+def scale_channels(channels: int, width: float) -> int:
     """So many times as many channels, at least one.
 
-    >>> scaled(64, 0.25), scaled(6, 0.01)
+    >>> scale_channels(64, 0.25), scale_channels(6, 0.01)
     (16, 1)
     """
     return max(1, round(channels * width))
@@ -155,12 +156,12 @@ def scaled(channels: int, width: float) -> int:
 
 def image_norm(norm: Any, channels: int) -> nn.Module:
     """The layer of a normalization by name or object; None is batch norm."""
-    return chosen("norm", "batch" if norm is None else norm, NORMALIZATIONS).of_images(channels)
+    return choose("norm", "batch" if norm is None else norm, NORMALIZATIONS).of_images(channels)
 
 
 def _initialize_(network: nn.Module, activation: Any, initializer: Any) -> None:
     """He's normal weights for rectified units and Glorot's for others and for the last layer; biases 0."""
-    rectified = chosen("activation", activation, ACTIVATIONS).rectifies
+    rectified = choose("activation", activation, ACTIVATIONS).rectifies
     draw_weights_(network, initializer, HeInitializer() if rectified else XavierInitializer(), XavierInitializer())
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:

@@ -12,7 +12,8 @@ from margin.neural.training.batches import Batch
 from margin.neural.training.gradient_parts import GradientParts
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import decayed_names, load_slots, make_optimizers, own_decay, slots
-from margin.neural.training.steps import Terms, measured
+from margin.neural.training.steps import Terms, measure
+from margin.neural.training.timing import timed
 from margin.neural.weights import copy_weights, load_weights
 from margin.optimize.rules import Rule
 from margin.optimize.schedules import Schedule, as_schedule
@@ -86,11 +87,22 @@ class GradientDescent:
         for parameter in self.parameters:
             parameter.grad = None
         if self.parts is not None:
-            means = self.parts(terms_of, batch, step)
+            with timed("gradient"):
+                means = self.parts(terms_of, batch, step)
         elif written is not None:
-            means = written(batch)
+            with timed("gradient"):
+                means = written(batch)
         else:
-            means = self._gradient(terms_of(batch), batch)
+            with timed("forward"):
+                terms = terms_of(batch)
+            with timed("backward"):
+                means = self._gradient(terms, batch)
+        with timed("update"):
+            self._move(means)
+        return means
+
+    def _move(self, means: Mapping[str, Mean]) -> None:
+        """Change the weights by their gradients, which penalties and bounds change first."""
         if self.penalty:
             decay = self.penalty / float(means["loss"].mass)
             for group in self._decayed:
@@ -103,10 +115,9 @@ class GradientDescent:
             optimizer.step()
         if self.regularizer is not None:
             self.regularizer.constrain(self._matrices)
-        return means
 
     def _gradient(self, terms: Terms, batch: Batch) -> dict[str, Mean]:
-        means = measured(terms, batch)
+        means = measure(terms, batch)
         loss = terms["loss"]
         mean = loss if isinstance(loss, Tensor) and loss.ndim == 0 else means["loss"].total / means["loss"].mass
         mean.backward(inputs=self.parameters)

@@ -7,10 +7,10 @@ A training can be stopped after any step and continued with the same bits: all t
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from margin.neural.training.compute import Compute
 from margin.neural.training.meter import Mean, Meter
 from margin.neural.training.steps import Step
 from margin.neural.training.stopping import Patience
+from margin.neural.training.timing import timed
 from margin.neural.training.work import WorkCounter
 from margin.neural.weights import copy_weights, load_weights
 
@@ -34,6 +35,7 @@ class TrainingDiverged(FloatingPointError, ValueError):
 
 
 RUNNING_PARTS = ("batches", "step", "meter", "stopping", "stream")  # of the state of a training that can go on
+AGREEING_STEPS = 8  # of several processes, between two questions whether one of them was asked to stop
 SNAPSHOT_STEPS = 100  # least steps between two copies of the weights, so that copying costs next to nothing
 
 
@@ -88,7 +90,8 @@ class Training:
 
     def advance(self) -> None:
         """One update of the weights."""
-        batch = self.compute.batch(self.batches.draw())
+        with timed("data"):
+            batch = self.compute.batch(self.batches.draw())
         means = self._step_and_count(batch) if self.threads is None else self.step(batch, self.steps)
         self.meter.add(means)
         self.steps += 1
@@ -107,7 +110,8 @@ class Training:
         wrong = [name for name, mean in means.items() if name.endswith("loss") and not math.isfinite(mean)]
         if wrong:
             raise TrainingDiverged(
-                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; {self._returned()}"
+                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; "
+                f"{self._take_best_back()}"
                 "a smaller learning rate or a clip_norm keeps it finite."
             )
         first = {"train_loss": means.pop("loss")} if "loss" in means else {}
@@ -120,7 +124,8 @@ class Training:
         self.keep()
         if "train_loss" in values:
             self.loss_curve.append(values["train_loss"])
-        evaluation = {} if self.evaluate is None else self.evaluate()
+        with timed("evaluation"):
+            evaluation = {} if self.evaluate is None else self.evaluate()
         if "valid_score" in evaluation:
             self.scores.append(evaluation["valid_score"])
         enough = self.step.converged
@@ -206,7 +211,7 @@ class Training:
         if all(np.isfinite(array).all() for array in weights.values() if array.dtype.kind == "f"):
             self.kept = self.steps, weights
 
-    def _returned(self) -> str:
+    def _take_best_back(self) -> str:
         """Go back to the weights that were kept, and say so."""
         if self.kept is None:  # they were not finite from the start
             return ""
@@ -228,7 +233,8 @@ class Training:
 
 
 def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Iterator[Record]:
-    """Run until the plan is done or its stopping says so, yielding records; ``stop`` is checked after every step.
+    """Run until the plan is done or its stopping says so, yielding records; ``stop`` is checked after every step, of
+    several processes after every few.
 
     A training that was asked to stop is not finished: it says a last record and can be continued.
     """
@@ -237,7 +243,7 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
     training.keep()
     while not (training.finished or halted):
         with training.surroundings():
-            began = time.monotonic()
+            began = monotonic()
             if not (learning and all(module.training for module in training.step.modules.values())):
                 training.step.train()  # at the start, and after an evaluation
                 learning = True
@@ -245,8 +251,11 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
                 training.advance()
                 within = training.steps % length  # steps of this epoch; 0 when it is over
                 due = plan.record_steps is not None and within % plan.record_steps == 0
-                late = plan.record_seconds is not None and time.monotonic() - began >= plan.record_seconds
-                halted, late = training.compute.processes.any(stop(), late)
+                late = plan.record_seconds is not None and monotonic() - began >= plan.record_seconds
+                if training.compute.processes.alone or within == 0 or training.steps % AGREEING_STEPS == 0:
+                    halted, late = training.compute.processes.any(stop(), late)
+                else:
+                    late = False
                 if within == 0 or due or late or halted or training.step.converged:
                     break
             values = training.values()

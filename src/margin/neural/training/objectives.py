@@ -42,9 +42,8 @@ class Supervised:
     def __call__(self, module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         X, y = batch
         outputs = module(X)
-        if self.several and isinstance(self.loss, ClassLoss):
-            return {"loss": self.loss.of_labels(outputs, y)}
-        return {"loss": self.loss(outputs, y, module.training)}
+        loss = self.loss.of_labels if self.several and isinstance(self.loss, ClassLoss) else self.loss
+        return {"loss": loss(outputs, y, module.training)}
 
 
 cross_entropy: Objective = Supervised(CrossEntropy())

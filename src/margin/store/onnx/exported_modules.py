@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.masks import causal_mask
 from margin.neural.attention.positions import LearnedPositions
@@ -44,7 +45,7 @@ class Predictions(nn.Module):
     def __init__(self, model: Any, body: nn.Module):
         super().__init__()
         self.body, self.several = body, body is not model.module_
-        self.linked = model._linked
+        self.linked = model._apply_link
         self.n_targets = len(model.target_center_)
         self.register_buffer("center", torch.as_tensor(np.asarray(model.target_center_, dtype=np.float64)))
         self.register_buffer("scale", torch.as_tensor(np.asarray(model.target_scale_, dtype=np.float64)))
@@ -56,7 +57,7 @@ class Predictions(nn.Module):
         return predictions
 
 
-class Rows(nn.Module):
+class TableNetwork(nn.Module):
     """The networks of a table behind its scaling: rows (n, p) give (networks, n, outputs)."""
 
     def __init__(self, model: Any):
@@ -75,17 +76,17 @@ class Rows(nn.Module):
 class MeanProbabilities(nn.Module):
     """The mean over the networks of the probabilities of classes, at a temperature."""
 
-    def __init__(self, rows: Rows, temperature: float):
+    def __init__(self, rows: TableNetwork, temperature: float):
         super().__init__()
         self.rows, self.temperature = rows, temperature
 
     def forward(self, x: Tensor) -> Tensor:
         outputs = self.rows(x)
-        logs = torch.log_softmax(outputs / self.temperature, dim=2)
-        return torch.exp(torch.logsumexp(logs, dim=0) - math.log(outputs.shape[0]))
+        logs = fused_log_softmax(outputs / self.temperature, dim=2)
+        return torch.exp(fused_logsumexp(logs, dim=0) - math.log(outputs.shape[0]))
 
 
-class NextTokens(nn.Module):
+class CachedDecoder(nn.Module):
     """Tokens (n, t) after those with keys and values ``past`` (layers, 2, n, heads, p, d_head): scores, all of these.
 
     The masks are made here, for any t and p, so the blocks make none.
@@ -138,12 +139,12 @@ def _rows_of_table(model: Any) -> NetworkInput:
 
 
 def _table_classifier(model: Any) -> ExportedNetwork:
-    module = MeanProbabilities(Rows(model), float(model.temperature_))
+    module = MeanProbabilities(TableNetwork(model), float(model.temperature_))
     return ExportedNetwork(module, [_rows_of_table(model)], ["probabilities"], model.classes_)
 
 
 def _table_regressor(model: Any) -> ExportedNetwork:
-    return ExportedNetwork(Predictions(model, Rows(model)), [_rows_of_table(model)], ["prediction"])
+    return ExportedNetwork(Predictions(model, TableNetwork(model)), [_rows_of_table(model)], ["prediction"])
 
 
 def _segmenter(model: Any) -> ExportedNetwork:
@@ -166,7 +167,7 @@ def _language_model(model: Any) -> ExportedNetwork:
         raise CannotExport("export_onnx: LanguageModel with feed_forward 'experts' cannot be exported; others can.")
     ids = NetworkInput("ids", np.ones((2, 4), dtype=np.int64), {0: "n", 1: "length"})
     past = NetworkInput("past", np.zeros(shape, dtype=np.float32), {2: "n", 4: "read"}, least=0)
-    return ExportedNetwork(NextTokens(model.module_), [ids, past], ["scores", "present"])
+    return ExportedNetwork(CachedDecoder(model.module_), [ids, past], ["scores", "present"])
 
 
 #: How an estimator becomes a module, by the name of its class.

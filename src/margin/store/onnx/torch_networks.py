@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from margin.store.onnx.exported_modules import ExportedNetwork, NetworkInput
 
-__all__ = ["TORCH_NETWORKS", "export_torch", "exported"]
+__all__ = ["TORCH_NETWORKS", "export", "export_torch"]
 
 SCORES = ("CNNClassifier", "VisionTransformer", "TextClassifier")
 TORCH_NETWORKS = (*SCORES, "CNNRegressor", "LanguageModel", "Segmenter", "TabularNetClassifier", "TabularNetRegressor")
 OPSET = 18
 
 
-def exported(model: Any) -> bytes:
+def export(model: Any) -> bytes:
     """The bytes of an ONNX file with the outputs of the network; with classes ``label`` before ``probabilities``."""
     name = type(model).__name__
     try:

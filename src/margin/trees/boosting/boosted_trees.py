@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.category_encoding import categorical_flags, encode_strings, find_string_categories
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count
 from margin.core.new_rows import validate_new_rows
@@ -35,8 +36,6 @@ from margin.trees.boosting.tree_buffer import packed_trees, tree_at
 from margin.trees.boosting.validation_rows import GivenRows, ValidationRows
 from margin.trees.cart.structure import TreeArrays
 from margin.trees.cart.training_data import ROWS
-from margin.trees.category_encoding import encode_strings, find_string_categories
-from margin.trees.columns import categorical_flags
 from margin.trees.restored_trees import check_bins
 from margin.trees.stored import BINS, BOOSTED_TREES, CATEGORY_NAMES, CURVE, NODES_AND_SETS, outputs_divide_trees
 from margin.trees.streamed_rows import StreamedRows
@@ -111,7 +110,7 @@ class BoostedTrees(IterativeEstimator):
         seed = self._seed(len(y)) if state is None else int(state["seed"])
         watching = None if validation is None else ValidationRows.of(self, validation)
         if watching is None:
-            held = self._held_back(y, np.random.default_rng([seed, 1]))
+            held = self._hold_back(y, np.random.default_rng([seed, 1]))
         else:
             X, y, weight, held = watching.after(X, y, weight)
         if state is not None:
@@ -155,7 +154,7 @@ class BoostedTrees(IterativeEstimator):
             raise ValueError(f"{owner}: class_weight needs all rows at once and takes no stream.")
         self.category_names_ = {}
         seed = self._seed(len(y)) if state is None else int(state["seed"])
-        held = self._held_back(y, np.random.default_rng([seed, 1]))
+        held = self._hold_back(y, np.random.default_rng([seed, 1]))
         if state is None:
             learned, rng = np.flatnonzero(~held), np.random.default_rng([seed, 2])
             bins = rows.find_bins(learned, self._max_bins(), categorical, rng)
@@ -211,7 +210,7 @@ class BoostedTrees(IterativeEstimator):
         add_trees(apply_bins(X, Bins(**self.bins_)), packed_trees(self.trees_), 0, self.n_trees_, predictions)
         return predictions
 
-    def _staged(self, X: Any) -> Iterator[np.ndarray]:
+    def _stage(self, X: Any) -> Iterator[np.ndarray]:
         """Raw predictions (outputs, n) after every round."""
         X = self._rows(X)
         predictions, codes = self._start(X), apply_bins(X, Bins(**self.bins_))
@@ -256,7 +255,7 @@ class BoostedTrees(IterativeEstimator):
             X, weights = X[~held], None if weights is None else weights[~held]
         return find_bins(X, self._max_bins(), weights, categorical, np.random.default_rng([seed, 2]))
 
-    def _held_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _hold_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Which rows only watch the loss."""
         held, size = np.zeros(len(y), dtype=bool), self._held_size(len(y))
         if size is not None:

@@ -15,7 +15,7 @@ Node 0 is the root, children have larger numbers than their parent, and the two 
 ``impurity``       their impurity, float64
 =================  =========================================================================================
 
-Categorical columns of ``X`` hold codes here (:mod:`margin.trees.category_encoding` makes them), NaN for
+Categorical columns of ``X`` hold codes here (:mod:`margin.core.category_encoding` makes them), NaN for
 missing or unknown ones.
 """
 

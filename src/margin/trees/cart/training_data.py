@@ -9,22 +9,24 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from margin.core.classes import check_classes
-from margin.core.new_rows import validate_new_rows
-from margin.core.number_range import TARGET_ROOM, require_squares
-from margin.core.refusals import SparseTarget
-from margin.core.sparse_input import dense_rows
-from margin.core.targets import numeric_target
-from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
-from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
-from margin.trees.category_encoding import (
+from margin.core.category_encoding import (
     Categories,
+    categorical_flags,
     encode_numbers,
     encode_strings,
     find_categories,
     find_string_categories,
 )
-from margin.trees.columns import categorical_flags, monotone_signs
+from margin.core.classes import check_classes
+from margin.core.new_rows import validate_new_rows
+from margin.core.number_range import TARGET_ROOM, require_squares
+from margin.core.refusals import SparseTarget
+from margin.core.sparse_input import dense_rows
+from margin.core.streaming import InOrder, PartRunner
+from margin.core.targets import numeric_target
+from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
+from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
+from margin.trees.columns import monotone_signs
 
 if TYPE_CHECKING:
     from margin.trees.cart.kernel_types import ColumnCodes
@@ -53,6 +55,11 @@ class TrainingData:
     categories: Categories
     categorical: np.ndarray
     monotone: np.ndarray | None
+
+    @property
+    def runner(self) -> PartRunner:
+        """Who grows trees on the rows: this process."""
+        return InOrder()
 
     def codes(self, max_bins: Any, seed: int, exact_rows: int = EXACT_ROWS) -> ColumnCodes:
         """The codes of the columns; ``seed`` draws the rows from which bins are taken when there are very many."""

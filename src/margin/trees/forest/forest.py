@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.category_encoding import Categories, string_categories
 from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import Count
@@ -35,7 +36,6 @@ from margin.trees.cart.growth_limits import GrowthLimits
 from margin.trees.cart.impurity_importance import mean_importance
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
-from margin.trees.category_encoding import Categories, string_categories
 from margin.trees.forest.growing import FOREST_EXACT_ROWS, ForestGrowth, drawn_rows
 from margin.trees.forest.out_of_bag import forget_out_of_bag
 from margin.trees.forest.streamed_data import rows_of_stream, streamed_data
@@ -171,13 +171,13 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
     @property
     def estimator(self) -> Any:
         """The tree, not fitted, that all trees of the forest are grown as; known before a fit."""
-        return self._unfitted()
+        return self._make_unfitted()
 
     @property
     def estimator_(self) -> Any:
         """The tree, not fitted, that all trees of the forest are grown as."""
         check_is_fitted(self)
-        return self._unfitted()
+        return self._make_unfitted()
 
     @property
     def estimators_(self) -> list[Any]:
@@ -244,7 +244,7 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
             averages = np.full((len(data.kept), loop.judged.sums.shape[1]), np.nan)
             averages[data.kept] = loop.judged.averages()
             metric = self.oob_score if callable(self.oob_score) else None
-            self.oob_score_ = loop.judged.score() if metric is None else loop.judged.measured_by(metric)
+            self.oob_score_ = loop.judged.score() if metric is None else loop.judged.measure_by(metric)
             self._learn_averages(averages)
 
     def _members(self) -> list[Any]:
@@ -254,7 +254,7 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
     def _member_of(self, part: Mapping[str, np.ndarray]) -> Any:
         return self._single(part)
 
-    def _unfitted(self) -> Any:
+    def _make_unfitted(self) -> Any:
         model: Any = DecisionTreeClassifier() if isinstance(self, ClassifierMixin) else DecisionTreeRegressor()
         shared = set(model.get_params()) & set(self.get_params())
         model.set_params(**{name: getattr(self, name) for name in shared})
@@ -264,7 +264,7 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
         return model
 
     def _single(self, tree: Mapping[str, np.ndarray]) -> Any:
-        model = self._unfitted()
+        model = self._make_unfitted()
         model._tree, model.n_features_in_, model.categories_ = tree, self.n_features_in_, self.categories_
         if isinstance(self, ClassifierMixin):
             model.classes_ = self.classes_

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from margin.core.row_files import row_array
-from margin.core.streaming import RowBlock, Stream, StreamPart
+from margin.core.streaming import PartRunner, RowBlock, Stream, StreamPart
 from margin.core.targets import numeric_target
 from margin.trees.binning import MISSING, Bins, apply_bins
 from margin.trees.cart.training_data import ROWS, TrainingData, coded_target, monotone_columns
@@ -28,6 +28,11 @@ class StreamedData(TrainingData):
     """Training data whose values are on disk; ``X`` has their shape and nothing else."""
 
     rows: StreamedRows
+
+    @property
+    def runner(self) -> PartRunner:
+        """Who reads the rows: the workers of a cluster also grow the trees."""
+        return self.rows.stream.runner
 
     def codes(self, max_bins: Any, seed: int, exact_rows: int = 0) -> ColumnCodes:
         """The codes that the rows would have in memory."""
@@ -73,9 +78,9 @@ def column_codes_of(rows: StreamedRows, bins: Bins) -> ColumnCodes:
     by_row = row_array((len(rows.y), rows.width), np.uint8)
     by_column = row_array((rows.width, len(rows.y)), np.uint8)
     ranges = np.repeat([[np.inf], [-np.inf]], offsets[-1], axis=1)
-    results = rows.stream.runner.map(partial(_coded, rows.check, bins, offsets), rows.parts)
-    for part, (found, low_and_high) in zip(rows.parts, results):
-        place = slice(part.first, part.first + len(found))
+    results = rows.stream.runner.map(partial(_code_part, rows.check, bins, offsets), rows.parts)
+    for i, (found, low_and_high) in enumerate(results):
+        place = rows.place(i, len(found))
         by_row[place], by_column[:, place] = found, found.T
         np.minimum(ranges[0], low_and_high[0], out=ranges[0])
         np.maximum(ranges[1], low_and_high[1], out=ranges[1])
@@ -89,7 +94,7 @@ def column_codes_of(rows: StreamedRows, bins: Bins) -> ColumnCodes:
     )
 
 
-def _coded(check: Any, bins: Bins, offsets: np.ndarray, part: StreamPart) -> tuple[np.ndarray, np.ndarray]:
+def _code_part(check: Any, bins: Bins, offsets: np.ndarray, part: StreamPart) -> tuple[np.ndarray, np.ndarray]:
     from margin.compiled.trees import value_ranges
 
     ranges, found = np.repeat([[np.inf], [-np.inf]], offsets[-1], axis=1), []

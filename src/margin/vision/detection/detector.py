@@ -20,12 +20,13 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.boxes import Boxes
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
+from margin.data.mixed_images import are_mixed, on_one_canvas
 from margin.neural.augment import parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.optimize.rate_schedules import RateSchedule
 from margin.vision.detection.average_precision import mean_average_precision
 from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
@@ -68,7 +69,8 @@ def detector_network(
 class ObjectDetector(ImageParameters, NeuralEstimator):
     """Boxes, classes and scores of the objects in images.
 
-    ``X`` are images (n, h, w) or with channels, ``y`` one :class:`~margin.data.boxes.Boxes` per image. The networks
+    ``X`` are images (n, h, w) or with channels, or a list of images of several sizes, ``y`` one
+    :class:`~margin.data.boxes.Boxes` per image. The networks
     stand on the same small one of stride 4, so their differences are those of the methods: R-CNN and Fast R-CNN take
     proposals from selective search, Faster R-CNN makes its own, YOLO and DETR need none, and DETR needs no suppression
     either. 'hog-svm' is what came before them: a linear support vector machine per class on the oriented gradients in
@@ -138,7 +140,7 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         if not self._goes_on():
             self._describe(images[train], objects, classes)
         self.classes_ = classes
-        corners, labels = _padded(objects, classes)
+        corners, labels = _pad(objects, classes)
         rows = ImageRows.of(images, corners, labels, self._proposals(images))
         objective = partial(_scene_loss, changes=parse_augmentations("ObjectDetector: augment", self.augment or ()))
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
@@ -146,14 +148,16 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     def predict(self, X: Any) -> list[Boxes]:
         """What is found in every image, best score first."""
         check_is_fitted(self)
+        if are_mixed(X):
+            return [self.predict(np.asarray(image)[None])[0] for image in X]
         module: Any = self._ready_module()
         images = self._images(X)
-        proposals = self._placed(self._proposals(images))
+        proposals = self._to_device(self._proposals(images))
         boxes: list[Boxes] = []
         with torch.inference_mode(), torch_threads(available()):
             for start in range(0, len(images), EVALUATION_IMAGES):
                 cut = slice(start, start + EVALUATION_IMAGES)
-                x = module.prepare(self._placed(images[cut]))
+                x = module.prepare(self._to_device(images[cut]))
                 found = module.body.detect(x, proposals[cut])
                 boxes += [self._final(one, module.body.suppresses, image_size(x)) for one in found]
         return boxes
@@ -174,14 +178,14 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             raise ValueError(f"ObjectDetector: explain needs an architecture with regions; got {name!r}.")
         images = self._images(np.asarray(image)[None])
         with torch.inference_mode(), torch_threads(available()):
-            x = module.prepare(self._placed(images))
-            stages = module.body.stages(x, self._placed(self._proposals(images)))
+            x = module.prepare(self._to_device(images))
+            stages = module.body.stages(x, self._to_device(self._proposals(images)))
         return {name: tensor.numpy(force=True) for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
 
     def _final(self, detected: Detected, suppresses: bool, size: tuple[int, int]) -> Boxes:
         """Inside the image, good enough, of some area, and with ``suppresses`` no two of a class on one object."""
-        boxes = clip_boxes(widened(detected.boxes).numpy(force=True), *size)
-        scores, labels = widened(detected.scores).numpy(force=True), detected.labels.numpy(force=True)
+        boxes = clip_boxes(widen(detected.boxes).numpy(force=True), *size)
+        scores, labels = widen(detected.scores).numpy(force=True), detected.labels.numpy(force=True)
         sides = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
         kept = np.flatnonzero((scores >= self.score_threshold) & (sides > SMALLEST_SIDE))
         boxes, scores, labels = boxes[kept], scores[kept], labels[kept]
@@ -206,6 +210,8 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
 
     def _images(self, X: Any, *, reset: bool = False) -> np.ndarray:
         fitted = None if reset else (self.network_["in_channels"], None, None)
+        if are_mixed(X):
+            X = on_one_canvas(type(self).__name__, X, self.channels).images
         images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
         height, width = images.shape[2:]
         if min(height, width) < Backbone.stride:
@@ -303,7 +309,7 @@ def _classes(objects: Sequence[Boxes]) -> np.ndarray:
     return classes
 
 
-def _padded(objects: Sequence[Boxes], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pad(objects: Sequence[Boxes], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Boxes (n, M, 4) and codes (n, M) in rows of equal length; the code -1 is no object."""
     most = max(map(len, objects))
     corners = np.zeros((len(objects), most, 4), dtype=np.float32)

@@ -21,6 +21,7 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
+from margin.data.mixed_images import are_mixed, on_one_canvas
 from margin.neural.activations.fused import fused_softmax
 from margin.neural.augment import apply_augmentation, parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
@@ -47,7 +48,8 @@ UNKNOWN = -1  # the code of a pixel whose class nobody knows
 class Segmenter(ImageParameters, NeuralEstimator):
     """Semantic segmentation: every pixel of an image gets one of the classes of the masks.
 
-    ``X`` are images as :class:`~margin.neural.estimators.CNNClassifier` takes them, ``y`` masks (n, h, w) of classes.
+    ``X`` are images as :class:`~margin.neural.estimators.CNNClassifier` takes them, ``y`` masks (n, h, w) of classes;
+    of images of several sizes, lists of both, and predictions are lists too: each image has its own size.
     The loss is the cross-entropy of the pixels; with ``dice_weight`` part of it is 1 minus the mean soft Dice
     coefficient of the classes, which counts small objects as much as large ones. Scores begin at the frequencies of the
     classes, so that the features are free for what tells them apart. Pixels of the class ``ignore_index`` are neither
@@ -105,9 +107,10 @@ class Segmenter(ImageParameters, NeuralEstimator):
         given = own_rows(self, validation_data)
         if given is not None and given.weight is not None:
             raise ValueError("Segmenter: validation_data must be (X, y); images here have no weights.")
+        X, y, inside = self._on_canvas(X, y)
         images = check_images(self, X, self.image_shape, self.channels)
         masks = _masks(y, images)
-        known = self._known(masks)
+        known = self._known_pixels(masks) & inside
         if not known.any():
             raise ValueError(f"Segmenter: y must have a pixel that is not {self.ignore_index}, the ignore_index.")
         classes, codes = encode_classes(masks[known])
@@ -127,21 +130,33 @@ class Segmenter(ImageParameters, NeuralEstimator):
                 "scale": scale,
             }
         self.classes_ = classes
-        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scattered(codes, known))
+        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scatter(codes, known))
         held = None if given is None else self._own_rows(given)
         changes = parse_augmentations("Segmenter: augment", self.augment or ())
-        objective = partial(self._loss, changes=changes)
+        gaps = self.ignore_index is not None or not known.all()
+        objective = partial(self._loss, changes=changes, unknown=gaps or (held is not None and _has_gaps(held)))
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
 
     def _own_rows(self, given: OwnRows) -> ImageRows:
         """Images and masks that judge every epoch."""
         shape = (self.network_["in_channels"], None, None)
-        images = check_images(self, given.X, self.image_shape, self.channels, fitted=shape)
-        masks = _masks(given.y, images)
-        known = self._known(masks)
-        return ImageRows.of(images, _scattered(known_classes(self, masks[known], self.classes_), known))
+        X, y, inside = self._on_canvas(given.X, given.y)
+        images = check_images(self, X, self.image_shape, self.channels, fitted=shape)
+        masks = _masks(y, images)
+        known = self._known_pixels(masks) & inside
+        return ImageRows.of(images, _scatter(known_classes(self, masks[known], self.classes_), known))
 
-    def _known(self, masks: np.ndarray) -> np.ndarray:
+    def _on_canvas(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
+        """Images of several sizes and their masks on one canvas, and its pixels that are theirs; others as they are."""
+        if not are_mixed(X) or y is None:
+            return X, y, True
+        canvas = on_one_canvas(type(self).__name__, X, self.channels)
+        try:
+            return canvas.images, canvas.spread(y), canvas.inside
+        except ValueError as error:
+            raise ValueError(f"{type(self).__name__}: {error}") from None
+
+    def _known_pixels(self, masks: np.ndarray) -> np.ndarray:
         """Which pixels have a class."""
         if self.ignore_index is None:
             return np.ones(masks.shape, dtype=bool)
@@ -149,17 +164,21 @@ class Segmenter(ImageParameters, NeuralEstimator):
             raise ValueError(f"Segmenter: ignore_index must be None for masks of strings; got {self.ignore_index}.")
         return np.asarray(masks != self.ignore_index)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of every class in every pixel, (n, classes, h, w); images may have another size than in fit."""
         check_is_fitted(self)
+        if are_mixed(X):
+            return [self.predict_proba(np.asarray(image)[None])[0] for image in X]
         module, fitted = self._ready_module(), (self.network_["in_channels"], None, None)
         images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
         parts = self._compute_predictions().rows(ImageRows.of(images)).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             return torch.cat([fused_softmax(module(part.tensors[0]), dim=1) for part in parts]).numpy(force=True)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The most probable class of every pixel, (n, h, w)."""
+        if are_mixed(X):
+            return [self.predict(np.asarray(image)[None])[0] for image in X]
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
@@ -171,9 +190,10 @@ class Segmenter(ImageParameters, NeuralEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """Mean IoU over the classes of the fit."""
+        X, y, inside = self._on_canvas(X, y)
         codes = self.predict_proba(X).argmax(axis=1)
         masks = _masks(y, codes)
-        known = self._known(masks)
+        known = self._known_pixels(masks) & inside
         unknown = np.setdiff1d(masks[known], self.classes_)
         if len(unknown):
             raise ValueError(f"Segmenter: y must have the classes of the fit, {self.classes_}; got {unknown[0]!r}.")
@@ -212,6 +232,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         batch: tuple[Tensor, ...],
         noise: torch.Generator,
         changes: Sequence[tuple[str, float]] = (),
+        unknown: bool = False,
     ) -> dict[str, Tensor]:
         x, codes = batch
         prepared = module.prepare(x)
@@ -219,8 +240,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
             prepared, codes = augment_masked(prepared, codes, changes, noise)
         body = module.body
         outputs = body.predictions(prepared) if isinstance(body, HourglassStack) else [body(prepared)]
-        some = self.ignore_index is not None
-        losses = [pixel_loss(scores, codes, self.dice_weight, unknown=some) for scores in outputs]
+        losses = [pixel_loss(scores, codes, self.dice_weight, unknown=unknown) for scores in outputs]
         return {"loss": torch.stack(losses).mean(dim=0)}
 
 
@@ -270,11 +290,15 @@ def _known_pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float) -> Tens
     return (1 - dice_weight) * entropy + dice_weight * missing
 
 
-def _scattered(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _scatter(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Codes of the known pixels at their positions, ``UNKNOWN`` elsewhere."""
     masks = np.full(known.shape, UNKNOWN, dtype=np.int64)
     masks[known] = codes
     return masks
+
+
+def _has_gaps(rows: ImageRows) -> bool:
+    return bool((rows.tensors[1] == UNKNOWN).any())
 
 
 def _masks(y: Any, images: np.ndarray) -> np.ndarray:

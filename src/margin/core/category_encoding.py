@@ -1,7 +1,7 @@
 """Categorical columns as codes: a category becomes its position among those that training saw.
 
 There is one meaning of a category that training did not see, here and in everything built on it: it is missing, as
-None, NaN and NA are, and a tree sends it where its missing values go.
+None, NaN and NA are; a tree sends it where its missing values go, and a network for tables reads no category.
 
 Strings are encoded before a table is checked (the check wants numbers), categories that are numbers after it.
 """
@@ -15,18 +15,19 @@ import numpy as np
 
 from margin.core.domains import Choice, Domain, Either, Flag, Integer, Optional, Sequence, Text
 from margin.core.missing import is_missing
-from margin.trees.columns import categorical_flags
 
 __all__ = [
     "CATEGORICAL",
     "FROM_DTYPE",
     "MAX_CATEGORIES",
     "Categories",
+    "categorical_flags",
     "encode_numbers",
     "encode_strings",
     "find_categories",
     "find_string_categories",
     "string_categories",
+    "unknown_column",
 ]
 
 FROM_DTYPE = "from_dtype"
@@ -36,6 +37,36 @@ MAX_CATEGORIES = 255  # a set of categories is 32 bytes, and one code means miss
 # Of every categorical column its categories in the order of their codes: a list if the column held strings, otherwise
 # an ascending float64 array.
 Categories = dict[int, Any]
+
+
+def categorical_flags(owner: str, given: Any, columns: int, names: Any = None) -> np.ndarray:
+    """One flag per column from a list of flags, of numbers or of names; none for None and for "from_dtype".
+
+    >>> categorical_flags("Tree", ["color"], 3, ["size", "color", "age"])
+    array([False,  True, False])
+    """
+    flags = np.zeros(columns, dtype=bool)
+    if given is None or isinstance(given, str):
+        return flags
+    given = list(given)
+    if given and all(isinstance(item, bool | np.bool_) for item in given):
+        if len(given) != columns:
+            raise ValueError(f"{owner}: categorical_features has {len(given)} flags; X has {columns} columns.")
+        return np.array(given, dtype=bool)
+    known = [] if names is None else list(names)
+    for item in given:
+        if isinstance(item, str) and item not in known:
+            raise ValueError(f"{owner}: categorical_features names {item!r}, {unknown_column(names)}.")
+        position = known.index(item) if isinstance(item, str) else int(item)
+        if not 0 <= position < columns:
+            raise ValueError(f"{owner}: categorical_features has column {position}; X has {columns} columns.")
+        flags[position] = True
+    return flags
+
+
+def unknown_column(names: Any) -> str:
+    """Why a name is none of a column: there are others, or none."""
+    return "but the columns of X have no names" if names is None else "which is not a column of X"
 
 
 def find_string_categories(owner: str, X: Any, given: Any) -> tuple[Any, np.ndarray | None, Categories]:
@@ -55,11 +86,13 @@ def find_string_categories(owner: str, X: Any, given: Any) -> tuple[Any, np.ndar
         if given is None or isinstance(given, str) or not _has_objects(X):  # an array has one dtype for all its columns
             return X, None, {}
         chosen = categorical_flags(owner, given, X.shape[1])
-        categories = {int(j): _known(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
+        categories = {int(j): _sort_distinct(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
         return encode_strings(X, categories), chosen, categories
     holds_strings = np.array([_holds_strings(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)
     chosen = holds_strings if isinstance(given, str) else categorical_flags(owner, given, X.shape[1], list(X.columns))
-    categories = {int(j): _known(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & holds_strings)}
+    categories = {
+        int(j): _sort_distinct(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & holds_strings)
+    }
     return encode_strings(X, categories), chosen, categories
 
 
@@ -165,7 +198,7 @@ def _has_strings(values: np.ndarray) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def _known(values: Any) -> list[Any]:
+def _sort_distinct(values: Any) -> list[Any]:
     """The distinct values in an order that does not depend on the rows: by type, then by size."""
     distinct = {value.item() if isinstance(value, np.generic) else value for value in values if not is_missing(value)}
     return sorted(distinct, key=lambda value: (type(value).__name__, value))
