@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Any
 
 from sklearn.base import clone
 from sklearn.utils.validation import _check_feature_names, _check_n_features
@@ -31,7 +31,7 @@ class LearnsInPieces(Declared):
     def _summary_of(fields: dict[str, Any]) -> Any:
         """The summary whose fields these are."""
 
-    def _learn_piece(self: Any, X: Any, y: Any = None) -> Self:
+    def _learn_piece(self: Any, X: Any, y: Any = None) -> Any:
         """Learn from these rows and those of earlier calls."""
         self._check_parameters()
         first = not hasattr(self, "summary_")

@@ -52,7 +52,7 @@ class TableInputs(NamedTuple):
         return cls(scaling, missing, categories)
 
     @property
-    def count(self) -> int:
+    def n_inputs(self) -> int:
         """Inputs of a network."""
         return number_of_inputs(len(self.missing), self.missing, self.categories)
 

@@ -81,19 +81,21 @@ def fit(
 
     from margin.core.watching import watch
 
-    model = clone(model)
+    estimator: Any = clone(model)
     if isinstance(X, Stream):  # before its files are read for their hash
-        check_takes_stream(model.steps[-1][1] if isinstance(getattr(model, "steps", None), list) else model)
+        check_takes_stream(estimator.steps[-1][1] if isinstance(getattr(estimator, "steps", None), list) else estimator)
     identity = {
         "kind": "fit",
-        "model": catalog.name_of(model),
-        "fingerprint": fingerprint(model),
+        "model": catalog.name_of(estimator),
+        "fingerprint": fingerprint(estimator),
         "data_hash": data_hash(X, y, sample_weight),
     }
-    processes = processes_of(model)
-    params = {key: str(value) for key, value in model.get_params().items()}
-    opened = open_run(lambda: lengthen(run, model, identity, params), identity, processes, params=params)
+    processes = processes_of(estimator)
+    params = {key: str(value) for key, value in estimator.get_params().items()}
+    opened = open_run(lambda: lengthen(run, estimator, identity, params), identity, processes, params=params)
     if opened.status == "finished":
-        return opened.model(like=model)
+        return opened.model(like=estimator)
     with watch() if progress and opened.writes else nullcontext():
-        return opened.fit(model, X, y, sample_weight=sample_weight, stop=stop, checkpoint_seconds=checkpoint_seconds)
+        return opened.fit(
+            estimator, X, y, sample_weight=sample_weight, stop=stop, checkpoint_seconds=checkpoint_seconds
+        )

@@ -266,19 +266,15 @@ def _hold_out(
 ) -> TrainTest:
     if fraction == 0:
         return np.arange(n), np.arange(0)
+    if labels is None or kind == "random":
+        return splits.random_split(n, fraction, seed)
     if kind == "groups" and classes is not None:
         development, judged = stratified_group_split(classes, labels, fraction, seed)
         if len(development) and len(judged):
             return development, judged
     if kind == "groups":
         return splits.group_split(labels, fraction, seed)
-    if kind == "time":
-        return splits.time_split(labels, fraction)
-    return (
-        splits.stratified_split(labels, fraction, seed)
-        if kind == "stratified"
-        else splits.random_split(n, fraction, seed)
-    )
+    return splits.time_split(labels, fraction) if kind == "time" else splits.stratified_split(labels, fraction, seed)
 
 
 def _with_both_classes(labels: Any, development: np.ndarray, judged: np.ndarray) -> TrainTest:
@@ -313,12 +309,10 @@ def _possible_folds(kind: str, labels: np.ndarray | None, n: int, k: int, both_c
 def _folds(
     kind: str, labels: np.ndarray | None, n: int, k: int, seed: int, classes: np.ndarray | None = None
 ) -> list[TrainTest]:
+    if labels is None or kind == "random":
+        return list(data_folds.random_folds(n, k, seed))
     if kind == "groups" and classes is not None:
         return list(stratified_group_folds(classes, labels, k, seed))
     if kind == "groups":
         return list(data_folds.group_folds(labels, k, seed))
-    if kind == "time":
-        return list(data_folds.time_folds(labels, k))
-    return list(
-        data_folds.stratified_folds(labels, k, seed) if kind == "stratified" else data_folds.random_folds(n, k, seed)
-    )
+    return list(data_folds.time_folds(labels, k) if kind == "time" else data_folds.stratified_folds(labels, k, seed))

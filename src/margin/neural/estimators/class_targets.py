@@ -56,9 +56,9 @@ class ClassTargets(ClassifierMixin, LossOfClasses):
     def _own_codes(self, y: Any) -> np.ndarray:
         """Codes of labels that judge every epoch, of the form and with the classes of the fit."""
         if not self._several:
-            return known_classes(self, y, self.classes_)  # type: ignore[attr-defined]
+            return known_classes(self, y, self.classes_)
         labels = checked_labels(y)
-        n_labels = len(self.classes_)  # type: ignore[attr-defined]
+        n_labels = len(self.classes_)
         if labels.ndim != 2 or labels.shape[1] != n_labels:
             raise ValueError(
                 f"{type(self).__name__}: validation_data must have {n_labels} labels per row like y; "
@@ -77,7 +77,7 @@ class ClassTargets(ClassifierMixin, LossOfClasses):
         """The most probable class; of several labels those more probable than not."""
         if self._several:
             return (outputs > 0).astype(int)
-        best: np.ndarray = self.classes_[outputs.argmax(axis=1)]  # type: ignore[attr-defined]
+        best: np.ndarray = self.classes_[outputs.argmax(axis=1)]
         return best
 
     def __sklearn_tags__(self) -> Any:

@@ -206,7 +206,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
 
     def _rows(self, images: np.ndarray, target: np.ndarray, weight: np.ndarray) -> ImageRows:
         check_consistent_length(images, target)
-        return ImageRows.of(images, target, weight=weight)  # type: ignore[return-value]
+        return ImageRows.of(images, target, weight=weight)
 
     def _rows_per_update(self, n_rows: int) -> int:
         if self.batch_size == "auto":

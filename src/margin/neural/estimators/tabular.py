@@ -195,7 +195,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
         ``own`` are rows, targets and weights that a user gave to validate.
         """
         inputs = self._inputs() if self._goes_on() else TableInputs.of(X, categories, weight)
-        sizes = [inputs.count, *layer_sizes(self.hidden_layer_sizes), n_outputs]
+        sizes = [inputs.n_inputs, *layer_sizes(self.hidden_layer_sizes), n_outputs]
         network = {
             "n_networks": int(self.n_networks),
             "sizes": sizes,

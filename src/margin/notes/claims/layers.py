@@ -49,7 +49,8 @@ def a_dense_layer_connects_all_pairs(seed: int) -> Verdict:
     convolutional = nn.Conv2d(3, 4, 1).double()
     larger = draw(seed, 1, 3, 5, 5)
     ours = dense_backward(delta, a, W.detach())
-    flatten, linear = build(lambda: LayerChain((3, 2, 2)).dense(4).network(), seed, torch.float64)
+    network: Any = build(lambda: LayerChain((3, 2, 2)).dense(4).network(), seed, torch.float64)
+    flatten, linear = network
     return every(
         as_run=near(
             linear(flatten(image)).detach(),

@@ -60,7 +60,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     lags = np.linspace(0, LAGS - 1, 100)
     for index, (name, measured) in enumerate(data["correlations"].items()):
         panels[3].plot(measured, "o", markersize=5, color=f"C{index}", label=f"{name}, measured")
-    for index, law in enumerate((RBFCovariance(LENGTH), LaplaceCovariance(LENGTH))):
-        panels[3].plot(lags, law([0.0], lags)[0], color=f"C{index}", label="asked for")
+    asked_for = RBFCovariance(LENGTH)([0.0], lags), LaplaceCovariance(LENGTH)([0.0], lags)
+    for index, law in enumerate(asked_for):
+        panels[3].plot(lags, law[0], color=f"C{index}", label="asked for")
     panels[3].set(xlabel="distance in pixels", ylabel="correlation", title="Correlation of two pixels")
     panels[3].legend()

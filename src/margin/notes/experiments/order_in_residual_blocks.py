@@ -37,11 +37,14 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         linear = nn.Linear(WIDTH, WIDTH)
         return nn.Sequential(linear, nn.ReLU()) if order == ORDERS[0] else nn.Sequential(nn.ReLU(), linear)
 
+    def chain(order: str) -> nn.Module:
+        return nn.Sequential(*(block(order) for _ in range(BLOCKS)))
+
     def losses(branch: nn.Module) -> Any:
         return (x + branch(x) - target).square().mean()
 
     for order in ORDERS:
-        branches: Any = build(lambda order=order: nn.Sequential(*(block(order) for _ in range(BLOCKS))), seed, x.dtype)
+        branches: Any = build(partial(chain, order), seed, x.dtype)
         means, h = [float(x.mean())], x
         with torch.no_grad():
             for branch in branches:

@@ -71,7 +71,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     from margin.notes.diagrams import add_arrow, add_box, blank
 
     figure.set_size_inches(13, 5.5)
-    top, bottom = figure.subfigures(2, 1, height_ratios=(1, 1.3))
+    halves: Any = figure.subfigures(2, 1, height_ratios=(1, 1.3))
+    top, bottom = halves
     way = blank(top.subplots(), width=(-1.2, 8.2), height=(-0.7, 1.7))
     places = [(-0.7, "$x$"), *((k + 0.6, step) for k, step in enumerate(STEPS)), (6.7, "+"), (7.7, "$y$")]
     for at, text in places:

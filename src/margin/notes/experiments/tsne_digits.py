@@ -77,7 +77,7 @@ def animate(data: dict[str, Any]) -> Animation:
     def frame(figure: Figure, moment: tuple[int, np.ndarray]) -> None:
         step, Y = moment
         axis = figure.subplots()
-        axis.scatter(*Y.T, c=data["y"], cmap="tab10", s=7)
+        axis.scatter(Y[:, 0], Y[:, 1], c=data["y"], cmap="tab10", s=7)
         for digit in range(10):
             axis.annotate(str(digit), np.median(Y[data["y"] == digit], axis=0), fontsize=13, weight="bold")
         axis.set(title=f"step {step}", xticks=[], yticks=[], aspect="equal")

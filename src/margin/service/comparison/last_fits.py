@@ -65,7 +65,7 @@ def _limit(comparison: Comparison, model: str) -> float:
     return MUCH_MORE * finishing_seconds(comparison, next(s for s in comparison.standings if s.model == model))
 
 
-def _time_to_judge(comparison: Comparison, model: str, budget: Budget) -> dict[str, float]:
+def _time_to_judge(comparison: Comparison, model: str, budget: Budget) -> dict[str, Any]:
     """Until when held-out rows may judge a model: the end of the budget, unless that is hardly any work.
 
     A machine that is busy with something else must not leave a winner of a few milliseconds without a judgement.

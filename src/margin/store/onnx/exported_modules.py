@@ -60,6 +60,9 @@ class Predictions(nn.Module):
 class TableNetwork(nn.Module):
     """The networks of a table behind its scaling: rows (n, p) give (networks, n, outputs)."""
 
+    center: Tensor
+    scale: Tensor
+
     def __init__(self, model: Any):
         super().__init__()
         self.body = model.module_
@@ -96,7 +99,7 @@ class CachedDecoder(nn.Module):
         super().__init__()
         self.body = copy.deepcopy(module)  # which goes on to make masks for the estimator
         for block in self.body.stack.blocks:
-            block.causal = False  # type: ignore[union-attr, assignment]
+            block.causal = False  # type: ignore[assignment]
 
     def forward(self, ids: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
         body, cache = self.body, KeyValueCache()
