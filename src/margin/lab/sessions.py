@@ -88,8 +88,6 @@ class LabSession:
             self.closed = True
         if not self.ended:  # or its number may be that of another process by now
             self._process.end()
-        with suppress(OSError):
-            self._process.pipe.close()
         self.hub.forget(self.topic)
 
     def _listen(self, pipe: Any) -> None:
@@ -100,7 +98,12 @@ class LabSession:
             except (EOFError, OSError, TypeError):
                 break
             self._hear(text)
-        self.ended = True
+        with self._lock:
+            self.ended = True
+        # Closed here alone: closed while this thread reads, its number could be that of another session's pipe, whose
+        # frames would then be read here.
+        with suppress(OSError):
+            pipe.close()
         if not self.closed:
             self._hear(json.dumps({"type": "problem", "error": ENDED, "ended": True}))
 
@@ -148,10 +151,9 @@ class SessionPool:
             return self._sessions[id]
 
     def note_followers(self, topics: Iterable[str]) -> None:
-        """Somebody follows these topics."""
-        with self._lock:
-            for session in self._sessions.values():
-                session.followed = session.followed or session.topic in topics
+        """Somebody follows these topics. Without the lock, which whoever begins a session may hold for a while."""
+        for session in list(self._sessions.values()):
+            session.followed = session.followed or session.topic in topics
 
     def remove(self, id: str) -> None:
         session = self.get(id)
