@@ -29,7 +29,7 @@ def same(ours: Tensor, theirs: Tensor, tolerance: float = 1e-8) -> Verdict:
 
 @oracle(
     *(f"{PATH}.scores.{name}" for name in ("sliced_score_matching", "denoising_score_matching", "fisher_divergence")),
-    *(f"{PATH}.scores.{name}" for name in ("implicit_score_matching", "denoised_by_score")),
+    *(f"{PATH}.scores.{name}" for name in ("implicit_score_matching", "denoise_by_score")),
 )
 def losses_of_scores(seed: int) -> Verdict:
     """For a score that is no gradient, with its Jacobian by torch row by row, summed up in loops."""
