@@ -165,7 +165,7 @@ HOSTILE = {
             "sklearn/standard-scaler",
             learned={"mean_": {"!": "array", "dtype": "<U999999999", "shape": [1], "items": [""]}},
         ),
-        "data type",
+        "data type|dtype",
     ),
     "memory bomb": (
         estimator(
