@@ -29,7 +29,7 @@ def same(ours: Tensor, theirs: Tensor, tolerance: float = 1e-8) -> Verdict:
 
 @oracle(
     *(f"{PATH}.scores.{name}" for name in ("sliced_score_matching", "denoising_score_matching", "fisher_divergence")),
-    *(f"{PATH}.scores.{name}" for name in ("implicit_score_matching", "denoised_by_score")),
+    *(f"{PATH}.scores.{name}" for name in ("implicit_score_matching", "denoise_by_score")),
 )
 def losses_of_scores(seed: int) -> Verdict:
     """For a score that is no gradient, with its Jacobian by torch row by row, summed up in loops."""
@@ -90,7 +90,7 @@ def mixtures_of_normals(seed: int) -> Verdict:
 
 
 @oracle(
-    *(f"{PATH}.chain.{name}" for name in ("forward_step", "noised", "noised_law", "posterior", "walk")),
+    *(f"{PATH}.chain.{name}" for name in ("forward_step", "add_noise", "noised_law", "posterior", "walk")),
 )
 def chains_of_noise(seed: int) -> Verdict:
     """The step back by Bayes' rule on the joint normal law of two neighbors, at times of their own for each row."""
