@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from margin import store
+from margin.core.category_encoding import encode_strings, find_string_categories
 from margin.trees import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -14,7 +15,6 @@ from margin.trees import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from margin.core.category_encoding import encode_strings, find_string_categories
 from margin.trees.shap import explain
 
 COLORS = ["blue", "green", "red", "white"]

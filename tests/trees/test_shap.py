@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
+from margin.core.category_encoding import encode_numbers
 from margin.trees import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -14,7 +15,6 @@ from margin.trees import (
     RandomForestRegressor,
     explain,
 )
-from margin.core.category_encoding import encode_numbers
 from margin.trees.shap import conditional_expectation, shapley_by_enumeration, tree_shap
 
 

@@ -139,9 +139,7 @@ def check_images(
     return np.require(images, dtype=kind, requirements=["C", "W"])  # torch warns of arrays that cannot be written
 
 
-def _size_for_all(
-    image_shape: Any, channels: str, fitted: Sequence[int | None] | None
-) -> tuple[int, int] | None:
+def _size_for_all(image_shape: Any, channels: str, fitted: Sequence[int | None] | None) -> tuple[int, int] | None:
     """Height and width of the fit, or else those that a user says."""
     if fitted is not None:
         _, height, width = fitted

@@ -4,7 +4,9 @@ A network for whole images has one size of input, so each image is resized, by a
 coarser of both grids:
 
 .. math:: y_i = \frac{\sum_j w_{ij} x_j}{\sum_j w_{ij}},\qquad
-          w_{ij} = \max\left(0, 1 - \frac{|j + \frac12 - (i + \frac12) s|}{\max(s, 1)}\right),\quad s = \frac{n_{in}}{n_{out}}
+          w_{ij} = \max\left(0, 1 - \frac{|j + \frac12 - (i + \frac12) s|}{\max(s, 1)}\right)
+
+with :math:`s = n_{in} / n_{out}`.
 
 Networks for pixels and boxes take any size, so each image is laid in the corner of a canvas as large as the largest.
 """
@@ -49,7 +51,7 @@ def are_mixed(X: Any) -> bool:
     >>> are_mixed([np.zeros((4, 4)), np.zeros((5, 4))]), are_mixed([np.zeros((4, 4))] * 2), are_mixed(np.zeros((2, 3)))
     (True, False, False)
     """
-    if not isinstance(X, list | tuple) and getattr(X, "dtype", None) != object:
+    if not isinstance(X, list | tuple) and str(getattr(X, "dtype", "")) != "object":
         return False
     shapes = {np.shape(image) if hasattr(image, "shape") else None for image in X}
     return len(shapes) > 1 and None not in shapes and {len(shape or ()) for shape in shapes} <= {2, 3}

@@ -88,9 +88,13 @@ class NodeClassifier(ClassifierMixin, LossOfClasses, GraphEstimator):
         graph = self._graph(X, reset=True)
         y = _node_labels(y, len(graph))
         nodes = np.flatnonzero(has_label(y)) if labeled is None else _numbers(labeled, len(graph))
-        weight = None if sample_weight is None else _check_sample_weight(
-            sample_weight, np.empty((len(graph), 1)), dtype=np.float64, ensure_non_negative=True
-        )[nodes]
+        weight = (
+            None
+            if sample_weight is None
+            else _check_sample_weight(
+                sample_weight, np.empty((len(graph), 1)), dtype=np.float64, ensure_non_negative=True
+            )[nodes]
+        )
         nodes, y_known, weight = weighted_rows(self, nodes, y[nodes], weight)
         classes, codes = _classes(y_known)
         self._describe(len(classes), [graph])

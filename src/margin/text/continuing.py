@@ -13,7 +13,7 @@ from torch import Tensor
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.threads import torch_threads
 from margin.neural.attention.cache import KeyValueCache
-from margin.neural.nets.transformer import DecoderTransformer
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.precision import widened
 from margin.neural.weights import device_of
 from margin.text.beam import beam_search

@@ -117,9 +117,7 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
             self.reading_ = "" if self.pretrained is None else self.pretrained.reading
         rows = self._tagged_rows(sentences, codes, weight)
         held = None if own is None else self._own_rows(own)
-        yield from self._train(
-            self._objective, rows, train, valid, seed=seed, state=state, score=right_tags, held=held
-        )
+        yield from self._train(self._objective, rows, train, valid, seed=seed, state=state, score=right_tags, held=held)
 
     def _weighted(
         self, sentences: list[list[str]], codes: list[np.ndarray], sample_weight: Any

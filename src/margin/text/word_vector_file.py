@@ -24,7 +24,7 @@ def write_word_vectors(path: str | os.PathLike[str], words: Sequence[str], vecto
     for word in words:
         if not word or any(sign.isspace() for sign in word):
             raise ValueError(
-                f"write_word_vectors: a word must be a string without white space, which ends it in the file; got {word!r}."
+                f"write_word_vectors: words must be strings without white space, which ends them; got {word!r}."
             )
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n")
@@ -34,7 +34,7 @@ def write_word_vectors(path: str | os.PathLike[str], words: Sequence[str], vecto
 
 
 def read_word_vectors(path: str | os.PathLike[str]) -> tuple[list[str], np.ndarray]:
-    """The words of a file and their vectors (n, d), in the order of the file; of a word that stands twice, the first."""
+    """The words of a file and their vectors (n, d), in the order of the file; of equal words the first counts."""
     rows: dict[str, np.ndarray] = {}
     size: int | None = None
     promised: int | None = None

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.category_encoding import encode_numbers, encode_strings
 from margin.core.parallel import over_ranges
 from margin.core.sparse_input import dense_rows
 from margin.core.threads import threads_for
 from margin.trees.cart.structure import TreeArrays
 from margin.trees.cart.training_data import ROWS
-from margin.core.category_encoding import encode_numbers, encode_strings
 
 __all__ = ["Attribution", "conditional_expectation", "explain", "shapley_by_enumeration", "tree_shap"]
 

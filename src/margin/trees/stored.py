@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.category_encoding import MAX_CATEGORIES
 from margin.core.invariants import (
     Anything,
     ArrayOf,
@@ -23,7 +24,6 @@ from margin.core.invariants import (
     optional,
     sometimes,
 )
-from margin.core.category_encoding import MAX_CATEGORIES
 
 __all__ = [
     "BINS",

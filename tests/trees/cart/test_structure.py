@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from margin.core.category_encoding import encode_numbers
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.structure import depths, leaf, n_leaves, parents, subtree
 from margin.trees.cart.walking import apply, decision_path, predict
-from margin.core.category_encoding import encode_numbers
 
 
 def awkward_table(seed=0, n=400):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from tests.trees.cart.test_structure import awkward_table
 
+from margin.core.category_encoding import encode_numbers
 from margin.trees import DecisionTreeClassifier, RandomForestClassifier
 from margin.trees.cart import walking
 from margin.trees.cart.keyed_trees import MAX_CODE, keyed_trees, walk_rows
 from margin.trees.cart.walking import apply, predict
-from margin.core.category_encoding import encode_numbers
 
 MANY = 4096  # rows that are not walked one by one
 

@@ -55,7 +55,9 @@ class ImageClassifier(ClassTargets, ImageEstimator):
         rows = self._rows(images, codes.astype(np.float32) if self._several else codes, weight)
         objective = self._augmented(self._class_loss().of_targets)
         held = None if given is None else self._own_rows(given)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=self._score_of_targets(), held=held)
+        yield from self._train(
+            objective, rows, train, valid, seed=seed, state=state, score=self._score_of_targets(), held=held
+        )
         mixed = any(change.startswith("mixup") for change in self.augment or ())
         if self.loss == "cross_entropy" and not mixed and not self._several:
             tell_of_nothing_learned(type(self).__name__, self.loss_curve_, codes[train], weight[train])

@@ -189,4 +189,3 @@ class MLPClassifier(ClassTargets, MLPEstimator):
 
     def _target(self, codes: np.ndarray, dtype: Any) -> np.ndarray:
         return codes if codes.ndim == 1 else codes.astype(dtype)
-

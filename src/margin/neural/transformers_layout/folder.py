@@ -40,7 +40,7 @@ HEADS = ("cls.", "lm_head.", "classifier.", "pre_classifier.", "vocab_")  # name
 def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
     """The network of a folder with ``config.json`` and ``model.safetensors``, as transformers writes it.
 
-    GPT-2 and Llama become a :class:`~margin.neural.nets.transformer.DecoderTransformer`; BERT, RoBERTa and DistilBERT,
+    GPT-2 and Llama become a :class:`~margin.neural.attention.decoder.DecoderTransformer`; BERT, RoBERTa and DistilBERT,
     with the heads of pre-training that the file has, a :class:`~margin.neural.nets.language_nets.BERT`, or, with a
     head for classes of texts or of tokens, an :class:`~margin.neural.nets.encoder_scores.EncoderScores`; ViT a
     :class:`~margin.neural.nets.vision_transformer.ViT` and CLIP a :class:`~margin.neural.nets.clip.CLIPNetwork`: in

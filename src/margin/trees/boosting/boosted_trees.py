@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.category_encoding import categorical_flags, encode_strings, find_string_categories
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count
 from margin.core.new_rows import validate_new_rows
@@ -35,7 +36,6 @@ from margin.trees.boosting.tree_buffer import packed_trees, tree_at
 from margin.trees.boosting.validation_rows import GivenRows, ValidationRows
 from margin.trees.cart.structure import TreeArrays
 from margin.trees.cart.training_data import ROWS
-from margin.core.category_encoding import categorical_flags, encode_strings, find_string_categories
 from margin.trees.restored_trees import check_bins
 from margin.trees.stored import BINS, BOOSTED_TREES, CATEGORY_NAMES, CURVE, NODES_AND_SETS, outputs_divide_trees
 from margin.trees.streamed_rows import StreamedRows

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.domains import Build, Domain
 from margin.core.category_encoding import unknown_column
+from margin.core.domains import Build, Domain
 
 __all__ = ["InteractionConstraint", "MonotoneConstraint", "interaction_groups", "monotone_directions"]
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from margin.core.category_encoding import CATEGORICAL
 from margin.core.class_weights import ClassWeight
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.invariants import ArrayOf, TrueOrFalse, optional, sometimes
@@ -29,7 +30,6 @@ from margin.trees.boosting.growing import UNLIMITED
 from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.validation_rows import given_rows
 from margin.trees.cart.training_data import ROWS
-from margin.core.category_encoding import CATEGORICAL
 from margin.trees.stored import CURVE
 
 __all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]

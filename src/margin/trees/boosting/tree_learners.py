@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
+from margin.core.category_encoding import encode_numbers
 from margin.trees.binning import SUBSAMPLE
 from margin.trees.cart import walking
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -20,7 +21,6 @@ from margin.trees.cart.growing import first_state, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
 from margin.trees.cart.pruning import prune_by_cost
 from margin.trees.cart.training_data import training_data
-from margin.core.category_encoding import encode_numbers
 
 __all__ = ["TreeLearners", "all_own_trees", "answers", "votes"]
 

@@ -19,6 +19,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clon
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from margin.core.category_encoding import Categories, encode_numbers, string_categories
 from margin.core.domains import Choice
 from margin.core.estimator import Estimator
 from margin.core.invariants import Count
@@ -41,7 +42,6 @@ from margin.trees.cart.several_targets import (
 )
 from margin.trees.cart.training_data import encoded_rows, training_data
 from margin.trees.cart.tree_view import TreeView
-from margin.core.category_encoding import Categories, encode_numbers, string_categories
 from margin.trees.stored import (
     CATEGORIES,
     CLASS_TREE,

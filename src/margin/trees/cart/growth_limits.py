@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from margin.core.category_encoding import CATEGORICAL
 from margin.core.domains import Choice, Domain, Either, Integer, Number, Optional, Seed
 from margin.core.parameters import Declared, parameter
 from margin.core.randomness import RandomLike
-from margin.core.category_encoding import CATEGORICAL
 from margin.trees.columns import MAX_FEATURES, MONOTONE, feature_count
 
 if TYPE_CHECKING:

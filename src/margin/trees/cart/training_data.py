@@ -9,6 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.category_encoding import (
+    Categories,
+    categorical_flags,
+    encode_numbers,
+    encode_strings,
+    find_categories,
+    find_string_categories,
+)
 from margin.core.classes import check_classes
 from margin.core.new_rows import validate_new_rows
 from margin.core.number_range import TARGET_ROOM, require_squares
@@ -17,14 +25,6 @@ from margin.core.sparse_input import dense_rows
 from margin.core.targets import numeric_target
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
-from margin.core.category_encoding import (
-    categorical_flags,
-    Categories,
-    encode_numbers,
-    encode_strings,
-    find_categories,
-    find_string_categories,
-)
 from margin.trees.columns import monotone_signs
 
 if TYPE_CHECKING:

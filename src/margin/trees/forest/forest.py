@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.category_encoding import Categories, string_categories
 from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import Count
@@ -35,7 +36,6 @@ from margin.trees.cart.growth_limits import GrowthLimits
 from margin.trees.cart.impurity_importance import mean_importance
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
-from margin.core.category_encoding import Categories, string_categories
 from margin.trees.forest.growing import FOREST_EXACT_ROWS, ForestGrowth, drawn_rows
 from margin.trees.forest.out_of_bag import forget_out_of_bag
 from margin.trees.forest.streamed_data import rows_of_stream, streamed_data

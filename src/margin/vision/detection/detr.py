@@ -108,10 +108,14 @@ class DETR(DetectorNetwork):
         ]
         return {"loss": torch.stack(losses_by_layer).mean()}
 
-    def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
+    def candidates(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Boxes (N, queries, 4), the most probable class and the score of every query."""
         logits, boxes = self(images)
         height, width = image_size(images)
         size = torch.tensor([width, height, width, height], dtype=boxes.dtype, device=boxes.device)
         corners = to_corners(boxes) * size
         scores, labels = fused_softmax(logits, dim=2)[..., :-1].max(dim=2)
-        return [Detected(*detection) for detection in zip(corners, labels, scores)]
+        return corners, labels, scores
+
+    def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
+        return [Detected(*detection) for detection in zip(*self.candidates(images))]
