@@ -11,7 +11,8 @@ STARTS, LENGTHS = (0.0, 1.0, 2.5, 4.0), (60, 45, 52, 48)
 
 def waves(ends):
     """Waves of one period whose heights and levels differ by factors of a hundred."""
-    return [10.0**k * (3 + np.sin(2 * np.pi * np.arange(*end) / 11 + start)) for k, (start, end) in enumerate(zip(STARTS, ends))]  # fmt: skip
+    spans = enumerate(zip(STARTS, ends))
+    return [10.0**k * (3 + np.sin(2 * np.pi * np.arange(*end) / 11 + start)) for k, (start, end) in spans]
 
 
 PANEL, NEXT = waves([(0, n) for n in LENGTHS]), waves([(n, n + 6) for n in LENGTHS])

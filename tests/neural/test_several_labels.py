@@ -15,18 +15,28 @@ IMAGES[:, 3:] += Y[:, 1, None, None]
 WORDS = {0: "warm", 1: "funny"}
 TEXTS = [" ".join(["film", *(WORDS[k] for k in (0, 1) if row[k])]) for row in Y]
 
+SETTINGS = {"random_state": 0}
 CASES = {
-    "rows": (lambda **options: margin.TabularNetClassifier(n_networks=2, max_iter=15, random_state=0, **options), X),
-    "images": (lambda **options: margin.CNNClassifier(["conv 4 3", "dense 8"], max_iter=20, random_state=0, **options), IMAGES),
-    "patches": (lambda **options: margin.VisionTransformer(3, d_model=8, n_blocks=1, n_heads=2, max_iter=25, random_state=0, **options), IMAGES),
-    "texts": (lambda **options: margin.TextClassifier(d_model=8, max_iter=15, random_state=0, **options), TEXTS),
-}  # fmt: skip
+    "rows": (margin.TabularNetClassifier, {"n_networks": 2, "max_iter": 15}, X),
+    "images": (margin.CNNClassifier, {"architecture": ["conv 4 3", "dense 8"], "max_iter": 20}, IMAGES),
+    "patches": (
+        margin.VisionTransformer,
+        {"patch_size": 3, "d_model": 8, "n_blocks": 1, "n_heads": 2, "max_iter": 25},
+        IMAGES,
+    ),
+    "texts": (margin.TextClassifier, {"d_model": 8, "max_iter": 15}, TEXTS),
+}
+
+
+def made(case, **options):
+    kind, own, rows = CASES[case]
+    return kind(**own, **SETTINGS, **options), rows
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_label_is_learned_on_its_own(case, tmp_path):
-    make, rows = CASES[case]
-    model = make().fit(rows, Y, validation_data=(rows[:30], Y[:30]))
+    model, rows = made(case)
+    model.fit(rows, Y, validation_data=(rows[:30], Y[:30]))
     assert model.score(rows, Y) > 0.8
     p = model.predict_proba(rows)
     assert p.shape == (120, 2)
@@ -39,15 +49,15 @@ def test_each_label_is_learned_on_its_own(case, tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_does_not_go_with_several_labels_is_refused(case):
-    make, rows = CASES[case]
+    model, rows = made(case, class_weight="balanced")
     with pytest.raises(ValueError, match="class_weight is for one class per row"):
-        make(class_weight="balanced").fit(rows, Y)
+        model.fit(rows, Y)
     with pytest.raises(ValueError, match="validation_data must have 2 labels per row"):
-        make().fit(rows, Y, validation_data=(rows[:3], Y[:3, 0]))
+        made(case)[0].fit(rows, Y, validation_data=(rows[:3], Y[:3, 0]))
 
 
 def test_labels_of_a_binarizer_are_taken():
     names = MultiLabelBinarizer().fit([["funny", "warm"]])
     Y = names.transform([[word for word in text.split() if word != "film"] for text in TEXTS])
-    model = CASES["texts"][0]().fit(TEXTS, Y)
+    model = made("texts")[0].fit(TEXTS, Y)
     assert names.inverse_transform(model.predict(["film warm"])) == [("warm",)]

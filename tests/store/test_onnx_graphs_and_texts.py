@@ -1,5 +1,7 @@
 """Taggers, hidden tokens, detectors and graph networks in ONNX files, by onnxruntime, at several sizes of a batch."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -34,7 +36,7 @@ def test_scores_of_tags_and_their_chain(architecture, tmp_path):
         flat, outlines, starts = model._encoded(sentences)
         longest = max(map(len, sentences))
         ids, beside = np.zeros((2, len(sentences), longest), dtype=np.int64)
-        for k, (a, b) in enumerate(zip(starts[:-1], starts[1:])):
+        for k, (a, b) in enumerate(pairwise(starts)):
             ids[k, : b - a], beside[k, : b - a] = flat[a:b], outlines[a:b]
         found = session.run(None, {"ids": ids, "outlines": beside})
         with torch.inference_mode():
