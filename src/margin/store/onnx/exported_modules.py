@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from margin.neural.robust_scaling import BOUND
 from margin.store.onnx.exported_detectors import Candidates
 from margin.store.onnx.exported_graphs import DenseGraphNetwork
-from margin.store.onnx.exported_texts import HiddenTokens, NextTokens, Tags, with_plain_recurrence
+from margin.store.onnx.exported_texts import CachedDecoder, HiddenTokens, Tags, with_plain_recurrence
 from margin.store.onnx.graph import CannotExport
 
 __all__ = ["NETWORKS", "ExportedNetwork", "NetworkInput", "described_network"]
@@ -218,7 +218,7 @@ def _language_model(model: Any) -> ExportedNetwork:
         raise CannotExport("export_onnx: LanguageModel with feed_forward 'experts' cannot be exported; others can.")
     ids = NetworkInput("ids", np.ones((2, 4), dtype=np.int64), {0: "n", 1: "length"})
     past = NetworkInput("past", np.zeros(shape, dtype=np.float32), {2: "n", 4: "read"}, least=0)
-    return ExportedNetwork(NextTokens(model.module_), [ids, past], ["scores", "present"])
+    return ExportedNetwork(CachedDecoder(model.module_), [ids, past], ["scores", "present"])
 
 
 #: How an estimator becomes a module, by the name of its class.

@@ -17,10 +17,10 @@ from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.tagging import PiecesTaggingNetwork
 from margin.neural.nets.text import TokenEncoder
 
-__all__ = ["HiddenTokens", "NextTokens", "Tags", "with_plain_recurrence"]
+__all__ = ["CachedDecoder", "HiddenTokens", "Tags", "with_plain_recurrence"]
 
 
-class NextTokens(nn.Module):
+class CachedDecoder(nn.Module):
     """Tokens (n, t) after those with keys and values ``past`` (layers, 2, n, heads, p, d_head): scores, all of these.
 
     The masks are made here, for any t and p, so the blocks make none, and positions are looked up without a check of
@@ -103,7 +103,7 @@ class Tags(nn.Module):
         return (scores, self.body.first, self.body.between, self.body.last) if self.chain else scores
 
 
-class BothWays(nn.Module):
+class ReadBothWays(nn.Module):
     """A recurrent layer over sequences (n, t, d) of their own lengths, read from both ends.
 
     The second pass reads every sequence backward from its own end, so that what fills it up is read last.
@@ -143,5 +143,5 @@ def with_plain_recurrence(module: nn.Module) -> nn.Module:
     module = copy.deepcopy(module)
     encoder = cast(TokenEncoder, module.encoder)
     encoder.__class__ = PlainRecurrence
-    encoder.layers = nn.ModuleList(BothWays(layer) for layer in encoder.layers)
+    encoder.layers = nn.ModuleList(ReadBothWays(layer) for layer in encoder.layers)
     return module
