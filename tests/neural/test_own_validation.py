@@ -189,3 +189,16 @@ def test_a_weight_of_zero_is_a_row_that_is_not_there(kind):
     else:
         rest = make().fit(*([rows[i] for i in np.flatnonzero(kept)] for rows in (X, y)))
     assert all(np.array_equal(weighted.weights_[name], array) for name, array in rest.weights_.items())
+
+
+def test_edges_have_weights_of_classes_and_own_validation():
+    net = grid(4, 4)
+    relation = np.where(net.edges[0] < net.edges[1], "on", "back")
+    model = margin.LinkPredictor(class_weight={"on": 1, "back": 3}, early_stopping=False, **SETTINGS)
+    *_, last = model.iterate(net, relation, validation_data=(grid(3, 3), np.full(grid(3, 3).edges.shape[1], "on")))
+    loss = -np.log(model.predict_proba(grid(3, 3))[:, 1]).mean()
+    assert last["valid_loss"] == pytest.approx(loss, rel=1e-4)
+    weighed = margin.LinkPredictor(**SETTINGS).fit(net, relation, sample_weight=np.where(relation == "back", 3.0, 1.0))
+    assert all(np.array_equal(weighed.weights_[name], array) for name, array in model.weights_.items())
+    with pytest.raises(ValueError, match="class_weight needs the classes y of the edges"):
+        model.fit(net)
