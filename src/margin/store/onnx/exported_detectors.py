@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from margin.neural.nets.image_parts import Standardized
@@ -18,8 +17,8 @@ EXPORTED = ("yolo", "detr")
 class Candidates(nn.Module):
     """Images (n, c, h, w) to boxes (n, m, 4) by their corners in pixels, the numbers of their classes, their scores.
 
-    What is left out afterwards, a score below ``score_threshold`` and for 'yolo' boxes that overlap a better one, is
-    cheap outside of a graph.
+    What is left out afterwards is cheap outside of a graph: what of a box is beyond the image, scores below
+    ``score_threshold`` and, for 'yolo', boxes that overlap a better one.
     """
 
     def __init__(self, module: Standardized, architecture: str):
@@ -34,6 +33,4 @@ class Candidates(nn.Module):
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         body: Any = self.module.body
         boxes, labels, scores = body.candidates(self.module.prepare(images))
-        height, width = images.shape[2], images.shape[3]
-        x, y = boxes[..., 0::2].clamp(min=0, max=width), boxes[..., 1::2].clamp(min=0, max=height)
-        return torch.stack([x, y], dim=-1).flatten(2), labels, scores
+        return boxes, labels, scores

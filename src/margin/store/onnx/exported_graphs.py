@@ -9,6 +9,7 @@ fill a graph up have no edges and are left out of what is read of all nodes. The
 
 from __future__ import annotations
 
+import copy
 from typing import Any, cast
 
 import torch
@@ -16,7 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.graphs.layers import SLOPE, GATLayer, GCNLayer, GINLayer, SAGELayer
-from margin.graphs.network import GraphNetwork
+from margin.graphs.network import GraphNetwork, NodeNorm
+from margin.neural.normalization.layers import BatchNorm
 from margin.store.onnx.graph import CannotExport
 
 __all__ = ["DenseGraphNetwork"]
@@ -27,7 +29,10 @@ class DenseGraphNetwork(nn.Module):
 
     def __init__(self, network: GraphNetwork, owner: str):
         super().__init__()
-        self.network = network
+        self.network = copy.deepcopy(network)
+        for part in self.network.modules():
+            if isinstance(part, NodeNorm):  # whose case of one node is the same where nothing is learned
+                part.__class__ = BatchNorm
         for layer in network.body.layers:
             if not isinstance(layer, GCNLayer | SAGELayer | GATLayer | GINLayer):
                 raise CannotExport(f"export_onnx: {owner} with architecture 'mpnn' has no dense form; others have.")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from margin.neural.robust_scaling import BOUND
 from margin.store.onnx.exported_detectors import Candidates
 from margin.store.onnx.exported_graphs import DenseGraphNetwork
-from margin.store.onnx.exported_texts import CachedDecoder, HiddenTokens, Tags, with_plain_recurrence
+from margin.store.onnx.exported_texts import CachedDecoder, HiddenTokens, Tags, for_any_length
 from margin.store.onnx.graph import CannotExport
 
 __all__ = ["NETWORKS", "ExportedNetwork", "NetworkInput", "described_network"]
@@ -117,7 +117,7 @@ def _ids(name: str = "ids") -> NetworkInput:
 
 
 def _text_classifier(model: Any) -> ExportedNetwork:
-    return _of_classes(model, with_plain_recurrence(model.module_), [_ids()])
+    return _of_classes(model, for_any_length(model.module_), [_ids()])
 
 
 def _tagger(model: Any) -> ExportedNetwork:

@@ -17,28 +17,20 @@ from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.tagging import PiecesTaggingNetwork
 from margin.neural.nets.text import TokenEncoder
 
-__all__ = ["CachedDecoder", "HiddenTokens", "Tags", "with_plain_recurrence"]
+__all__ = ["CachedDecoder", "HiddenTokens", "Tags", "for_any_length"]
 
 
 class CachedDecoder(nn.Module):
     """Tokens (n, t) after those with keys and values ``past`` (layers, 2, n, heads, p, d_head): scores, all of these.
 
-    The masks are made here, for any t and p, so the blocks make none, and positions are looked up without a check of
-    how many there are.
+    The masks are made here, for any t and p, so the blocks make none.
     """
 
     def __init__(self, module: DecoderTransformer):
         super().__init__()
-        self.body = copy.deepcopy(module)  # which goes on to make masks for the estimator
-        for block in self.blocks():
-            block.causal = False
-            if block.relative is not None:
-                block.relative = cast(RelativeBias, TableBias(block.relative.table))
-        if isinstance(self.body.embedding.positions, LearnedPositions):
-            self.body.embedding.positions = TablePositions(self.body.embedding.positions.weight)
-
-    def blocks(self) -> list[TransformerBlock]:
-        return [cast(TransformerBlock, block) for block in self.body.stack.blocks]
+        self.body = cast(DecoderTransformer, for_any_length(module))
+        for block in self.body.stack.blocks:
+            cast(TransformerBlock, block).causal = False
 
     def forward(self, ids: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
         body, cache = self.body, KeyValueCache()
@@ -82,7 +74,7 @@ class HiddenTokens(nn.Module):
 
     def __init__(self, module: BERT):
         super().__init__()
-        self.body = module
+        self.body = cast(BERT, for_any_length(module))
 
     def forward(self, ids: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
         states = self.body.states(ids, segments, (ids != 0)[:, None, None, :])
@@ -94,13 +86,14 @@ class Tags(nn.Module):
 
     def __init__(self, module: Any):
         super().__init__()
-        self.body = with_plain_recurrence(module)
+        self.body = for_any_length(module)
         self.pieces, self.chain = isinstance(module, PiecesTaggingNetwork), bool(module.chain)
 
     def forward(self, ids: Tensor, beside: Tensor) -> Any:
         # Of pieces all have scores here; those of a word are read off its first piece, where ``beside`` is 1.
         scores = self.body.scores(ids) if self.pieces else self.body(ids, beside)
-        return (scores, self.body.first, self.body.between, self.body.last) if self.chain else scores
+        chain = [getattr(self.body, name).clone() for name in ("first", "between", "last")] if self.chain else []
+        return (scores, *chain) if chain else scores
 
 
 class ReadBothWays(nn.Module):
@@ -135,13 +128,19 @@ class PlainRecurrence(TokenEncoder):
         return x * inside[..., None]
 
 
-def with_plain_recurrence(module: nn.Module) -> nn.Module:
-    """The network, its recurrent encoder, if it has one, in a form that can be written outside."""
-    encoder = getattr(module, "encoder", None)
-    if not isinstance(encoder, TokenEncoder) or encoder.architecture != "rnn":
-        return module
+def for_any_length(module: nn.Module) -> nn.Module:
+    """A copy of the network whose parts ask nothing of the length of a text, so that a graph takes any.
+
+    Positions are looked up without a check of how many there are, and recurrent layers read no packed sequences.
+    """
     module = copy.deepcopy(module)
-    encoder = cast(TokenEncoder, module.encoder)
-    encoder.__class__ = PlainRecurrence
-    encoder.layers = nn.ModuleList(ReadBothWays(layer) for layer in encoder.layers)
+    for part in list(module.modules()):
+        for name, child in list(part.named_children()):
+            if isinstance(child, LearnedPositions):
+                setattr(part, name, TablePositions(child.weight))
+            elif isinstance(child, RelativeBias):
+                setattr(part, name, TableBias(child.table))
+        if isinstance(part, TokenEncoder) and part.architecture == "rnn":
+            part.__class__ = PlainRecurrence
+            part.layers = nn.ModuleList(ReadBothWays(layer) for layer in part.layers)
     return module

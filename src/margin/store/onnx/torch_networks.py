@@ -124,13 +124,21 @@ def _label(proto: Any, classes: np.ndarray, given: NetworkInput) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Torch's exporter tells of libraries that it would also know; that is of no use to whoever exports a model."""
+    """Torch's exporter tells of libraries that it would also know; that is of no use to whoever exports a model.
+
+    Layers of torch that take a shorter way where nothing is learned take the written one: it has no node in a graph.
+    """
+    import torch
+
     logger = logging.getLogger("torch.onnx._internal.exporter._registration")
     level = logger.level
     logger.setLevel(logging.ERROR)
+    shorter = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         logger.setLevel(level)
+        torch.backends.mha.set_fastpath_enabled(shorter)
