@@ -67,7 +67,7 @@ class _Bundle:
         self.arrays |= _arrays(tree)
         gone = own.keys() | self.arrays.keys()
         kept = [node for node in kept if not (isinstance(node, ast.Assign) and _assigned(node) <= gone)]
-        return f"\n# From {module}\n" + "\n\n".join(self._translated(node) for node in kept)
+        return f"\n# From {module}\n" + "\n\n".join(self._translate(node) for node in kept)
 
     def _is_told(self, node: ast.stmt) -> bool:
         """Whether there is nothing to translate: an import, of which what is needed is kept, a docstring, a list."""

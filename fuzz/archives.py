@@ -1,4 +1,4 @@
-"""Packed files, workbooks, pictures and networks that were changed: read, or refused in little memory."""
+"""Packed files, workbooks, columns, pictures and networks that were changed: read, or refused in little memory."""
 
 from __future__ import annotations
 
@@ -85,6 +85,31 @@ def _idx() -> bytes:
     return b"\0\0\x08\x02" + (12).to_bytes(4, "big") + (5).to_bytes(4, "big") + bytes(range(60))
 
 
+def _columns(kind: str, texts: Any) -> bytes:
+    """A column of texts and one of numbers as a Parquet or Arrow file."""
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    table, file = pa.table({"size": np.arange(len(texts)) * 0.37, "town": texts}), io.BytesIO()
+    if kind == "Parquet":
+        parquet.write_table(table, file, compression="zstd", store_schema=False)
+    else:
+        feather.write_feather(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def _many_copies(kind: str, rng: random.Random) -> bytes:
+    """A text that is there once, with so many rows that it would be gigabytes."""
+    import pyarrow as pa
+
+    codes = np.zeros(rng.randrange(1, 3_000_000), dtype=np.int32)
+    return _columns(kind, pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["x" * rng.randrange(1, 20_000)])))
+
+
+TOWNS = [("north", "south", "west")[i % 3] for i in range(60)]
+RECORDS = b"".join(f'{{"size": {i * 0.37:.2f}, "at": {{"town": "{town}"}}}}\n'.encode() for i, town in enumerate(TOWNS))
+COLUMNAR = {"t.parquet": "Parquet", "t.arrow": "Arrow"}
+
 #: What is packed, how, and who reads it.
 PACKED: dict[str, tuple[bytes, Callable[[bytes], bytes], Callable[[Path], Any]]] = {
     "t.csv.gz": (CSV, gzip.compress, read),
@@ -98,6 +123,9 @@ PACKED: dict[str, tuple[bytes, Callable[[bytes], bytes], Callable[[Path], Any]]]
     "t.txt.gz": (CSV, gzip.compress, read_text),
     "p.png": (_png(), bytes, read_image),
     "t.xlsx": (b"", lambda _: _zip(WORKBOOK), read),
+    "t.jsonl": (RECORDS, bytes, read),
+    "t.parquet": (b"", lambda _: _columns("Parquet", TOWNS), read),
+    "t.arrow": (b"", lambda _: _columns("Arrow", TOWNS), read),
 }
 
 
@@ -149,8 +177,12 @@ def changed(name: str, unchanged: bytes, rng: random.Random) -> tuple[bytes, str
         text = WORKBOOK[part].encode()
         again = text * rng.randrange(2, 50_000_000 // len(text)) if kind == "large" else change(text, rng)
         return _zip({**WORKBOOK, part: again}), f"{kind} {part}"
-    if name == "p.png":
+    if name in COLUMNAR and kind == "large":
+        return _many_copies(COLUMNAR[name], rng), kind
+    if name == "p.png" or name in COLUMNAR:
         return change(unchanged, rng), change.__name__
+    if name == "t.jsonl" and kind == "large":  # a column for every line
+        return b"".join(b'{"a%d": 1}\n' % i for i in range(rng.randrange(2, MOST_TIMES))), kind
     if kind == "large":
         return pack(content * rng.randrange(2, MOST_TIMES)), kind
     if name.endswith(".zip"):

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.measuring.report import RESULTS, conditions
 
-__all__ = ["FULL_SCALE", "Finding", "save_findings", "section"]
+__all__ = ["FULL_SCALE", "Finding", "missed_goals", "save_findings", "section", "stored_runs"]
 
 FULL_SCALE = RESULTS / "full_scale"
 
@@ -56,9 +56,20 @@ def save_findings(
     return path
 
 
+def stored_runs(folder: Path) -> list[dict[str, Any]]:
+    """What is stored in ``folder``, by file name."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+
+
+def missed_goals(runs: Sequence[dict[str, Any]]) -> list[tuple[str, Finding]]:
+    """The findings that missed their goal, each with the title of its run."""
+    findings = ((run["title"], Finding(**finding)) for run in runs for finding in run["findings"])
+    return [(title, finding) for title, finding in findings if finding.reached is False]
+
+
 def section(folder: Path) -> str:
     """The part of the page for all files in ``folder``; empty where there is none."""
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    results = stored_runs(folder)
     if not results:
         return ""
     return "\n# Full-scale runs\n" + "".join(_part(result) for result in results)

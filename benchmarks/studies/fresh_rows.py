@@ -114,11 +114,11 @@ def _fitted(who: str, data: Split, budget: float, seed: int, jobs: int) -> tuple
         return _light_gbm(data, seed), ("", "")
     import margin
     from margin.service.comparison.caveats import cut_short
-    from margin.service.comparison.other_libraries import installed
+    from margin.service.comparison.other_libraries import installed_libraries
 
     options = {"metric": DECIDES[data.task], "budget": budget, "seed": seed, "n_jobs": jobs}
     # A row of another library cannot win; it would only take time.
-    comparison = margin.compare(data.X, data.y, task=data.task, exclude=installed(), **options)
+    comparison = margin.compare(data.X, data.y, task=data.task, exclude=installed_libraries(), **options)
     return comparison.best_, (comparison.winner, cut_short(comparison))
 
 

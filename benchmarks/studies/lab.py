@@ -1,4 +1,4 @@
-"""How fast the lab answers: ``python -m benchmarks.studies.lab [--drags 20] [--seconds 6] [--runs 1000]``.
+"""How fast the lab answers: ``python -m benchmarks.studies.lab [--drags 20] [--seconds 6] [--runs 1000] [--store]``.
 
 In Chromium, on the stage of points in the plane: from a dragged point to the first record of the fit that follows it,
 and frames of a fit that runs freely; without one, the listing of many run folders. On a loaded machine only processor
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import margin
+from benchmarks.measuring.evidence import Finding, save_findings
 from margin.service.run_listing import list_runs
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -125,7 +126,7 @@ def wait_for(page: Any, what: str, condition: Any) -> Any:
     return found
 
 
-def drags(page: Any, sessions: Any, count: int) -> None:
+def drags(page: Any, sessions: Any, count: int) -> Finding:
     """From a moved point to the first record of the fit that follows it."""
     page.goto(page.url.partition("/play")[0] + "/play/mlp-classifier?data=spirals&speed=1")
     wait_for(page, "a second record", lambda: position(page) >= 2)
@@ -148,11 +149,12 @@ def drags(page: Any, sessions: Any, count: int) -> None:
         waits.append(page.evaluate("window.shown - window.moved"))
         page.mouse.up()
     told = ", ".join(f"{name} {1000 * statistics.median(cost[name] for cost in costs):.0f}" for name in costs[0])
-    print(f"drag to first record: median {statistics.median(waits):.0f} ms by the clock, {max(waits):.0f} at most; "
-          f"processor ms: {told}", flush=True)  # fmt: skip
+    middle = statistics.median(waits)
+    measured = f"median of {count} {middle:.0f} ms by the clock, {max(waits):.0f} at most; processor ms: {told}"
+    return Finding("from a dragged point to the first record of its fit", measured, "below 200 ms", middle < 200)
 
 
-def frames(page: Any, sessions: Any, seconds: float) -> None:
+def frames(page: Any, sessions: Any, seconds: float) -> Finding:
     """Frames of a fit that runs as fast as it goes, drawn by the browser."""
     page.goto(page.url.partition("/play")[0] + ENDLESS)
     wait_for(page, "a twentieth record", lambda: position(page) >= 20)
@@ -164,12 +166,14 @@ def frames(page: Any, sessions: Any, seconds: float) -> None:
     took, records = time.monotonic() - began, position(page) - before
     each = {name: 1000 * value / max(drawn, 1) for name, value in cost.items()}
     told = ", ".join(f"{name} {value:.0f}" for name, value in each.items())
-    print(f"frames: {drawn / took:.0f} a second by the clock ({records / took:.0f} records); processor ms of each: "
-          f"{told}; "
-          f"where each has a core of its own {1000 / max(each.values()):.0f} a second", flush=True)  # fmt: skip
+    measured = (
+        f"{drawn / took:.0f} a second by the clock ({records / took:.0f} records); processor ms of each: {told}; where "
+        f"each has a core of its own {1000 / max(each.values()):.0f} a second"
+    )
+    return Finding("frames of a fit that runs freely", measured, "at least 20 a second", drawn / took >= 20)
 
 
-def listing(count: int) -> None:
+def listing(count: int) -> list[Finding]:
     """Many run folders, listed."""
     with tempfile.TemporaryDirectory() as folder:
         first = Path(folder) / "run-0"
@@ -177,10 +181,20 @@ def listing(count: int) -> None:
         margin.fit(margin.catalog.create("gradient-boosting-classifier"), iris.X, iris.y, run=first)
         for k in range(1, count):
             shutil.copytree(first, first.with_name(f"run-{k}"))
+        findings = []
         for what in ("first", "second"):
             before = time.process_time()
             found = len(list_runs(Path(folder)))
-            print(f"listing of {found} runs, {what} time: {time.process_time() - before:.2f} s of processor time")
+            took = time.process_time() - before
+            measured = f"{took:.2f} s of processor time"
+            findings.append(Finding(f"listing of {found} run folders, {what} time", measured, "below 1 s", took < 1))
+    return findings
+
+
+def show(findings: list[Finding]) -> list[Finding]:
+    for finding in findings:
+        print(f"{finding.what}: {finding.measured}", flush=True)
+    return findings
 
 
 def main() -> None:
@@ -188,9 +202,11 @@ def main() -> None:
     parser.add_argument("--drags", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--store", action="store_true", help="Keep what was measured, for the page of the benchmarks.")
     options = parser.parse_args()
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors", flush=True)
-    listing(options.runs)
+    load = os.getloadavg()[0]
+    print(f"load {load:.1f} on {os.cpu_count()} processors", flush=True)
+    findings = show(listing(options.runs))
     chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if chromium is None:
         print("There is no Chromium: nothing was dragged or drawn.")
@@ -201,9 +217,22 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
         page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         page.goto(f"{address}/play?token=t")
-        drags(page, sessions, options.drags)
-        frames(page, sessions, options.seconds)
+        findings += show([drags(page, sessions, options.drags)])
+        findings += show([frames(page, sessions, options.seconds)])
         browser.close()
+    if options.store:
+        save_findings(
+            "lab",
+            "The lab: how fast it answers",
+            protocol=(
+                "The stage of points in the plane (two hidden layers of 16 on spirals) in headless Chromium, which "
+                "draws by the processor; server, fit and browser on the same "
+                f"{os.cpu_count()} cores, load {load:.1f} when it began. Processor time is that of the process that "
+                "fits, of the server, of the browser."
+            ),
+            command="python -m benchmarks.studies.lab --store",
+            findings=findings,
+        )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from docs.generators.evidence import Evidence
@@ -22,12 +25,23 @@ def main() -> None:
         help="take verdicts and pictures that were kept although sources have changed: for writing text",
     )
     evidence = Evidence(DOCS / "_build" / "evidence", stale=parser.parse_args().stale)
-    shown = evidence.experiments()
-    verdicts = evidence.rows(shown)
-    print(f"{write_gallery(DOCS / 'gallery', shown)} experiments")
-    print(f"{write_notes(DOCS / 'notes', verdicts, shown)} statements")
-    print(f"{write_reference(DOCS / 'reference', verdicts, shown)} models")
-    print(f"{write_measured(DOCS / 'measured', DOCS.parent / 'benchmarks' / 'results')} cases")
+    with timed("experiments"):
+        shown = evidence.experiments()
+    with timed("statements"):
+        verdicts = evidence.rows(shown)
+    with timed("pages"):
+        print(f"{write_gallery(DOCS / 'gallery', shown)} experiments")
+        print(f"{write_notes(DOCS / 'notes', verdicts, shown)} statements")
+        print(f"{write_reference(DOCS / 'reference', verdicts, shown)} models")
+        print(f"{write_measured(DOCS / 'measured', DOCS.parent / 'benchmarks' / 'results')} cases")
+
+
+@contextmanager
+def timed(part: str) -> Iterator[None]:
+    """Say what a part took of the processor: a build that has become slow is noticed where it is."""
+    begun = time.process_time()
+    yield
+    print(f"{part}: {time.process_time() - begun:.1f} s of processor time", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,88 +1,37 @@
 """Measured: the stored benchmark results as one page of charts, losses first.
 
-A case is compared with its fastest peer; cases without a timed peer stand in the long tables only.
+A case is compared with its fastest peer (``benchmarks/measuring/cases.py``).
 """
 
 from __future__ import annotations
 
 import html
-import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measuring.cases import FAMILIES, Case, cases_of, median_ratio, stored_families
+from benchmarks.measuring.evidence import Finding, missed_goals, stored_runs
 from docs.generators.growth import growth_charts
-from docs.generators.rst import heading, toctree, write
+from docs.generators.rst import bullets, details, escape, heading, toctree, write
 
-__all__ = ["Case", "cases_of", "write_measured"]
+__all__ = ["write_measured"]
 
 WIDEST = 100.0  # ratio at which a bar ends; what is beyond says so by its number
-FAMILIES = {
-    "overview": "At a glance",
-    "bayes": "Naive Bayes and discriminants",
-    "gaussian_process": "Gaussian processes",
-    "generative": "Generative models",
-    "graphical": "Graphical models",
-    "kernels": "Kernel methods",
-    "linear": "Linear models",
-    "neighbors": "Neighbors",
-    "neural": "Neural networks",
-    "neural_ode": "Neural differential equations",
-    "reduction": "Dimension reduction",
-    "small": "Small tables",
-    "text": "Text",
-    "trees": "Trees, forests and boosting",
-}
-
-
-@dataclass(frozen=True)
-class Case:
-    """One task at one size: the fastest peer, and its time divided by ours."""
-
-    task: str
-    size: str
-    peer: str
-    ratio: float
-    ours: float
-    quality: str
 
 
 def write_measured(folder: Path, results: Path) -> int:
     """Write the page of charts; the number of cases on it."""
-    families = {}
-    for path in sorted(results.glob("*.json")):
-        if not path.stem.endswith("-avx2"):  # the same cases on an older processor: in the long tables
-            families[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+    families = stored_families(results)
     cases = {name: cases_of(result) for name, result in families.items()}
     whole = results / "full_scale"
-    write(folder / "index.rst", page(families, cases, growth_charts(whole), sorted(whole.glob("*.json"))))
+    write(folder / "index.rst", page(families, cases, growth_charts(whole), stored_runs(whole)))
     return sum(map(len, cases.values()))
 
 
-def cases_of(result: dict[str, Any]) -> list[Case]:
-    """The cases of a family against their fastest peer, the worst first."""
-    clock = "cpu" if result["conditions"]["threads"] == 1 else "wall"
-    found = []
-    for case in result["cases"]:
-        ours, *peers = case["ways"]
-        # Other forms of our own ("margin, dual") are no peers.
-        timed = [way for way in peers if way.get(f"ratio_{clock}") and not way["who"].startswith("margin")]
-        if not timed or not ours[clock]:
-            continue
-        best = min(timed, key=lambda way: way[f"ratio_{clock}"])
-        quality = "" if ours["quality"] is None or best["quality"] is None else _qualities(case, ours, best)
-        found.append(Case(case["case"], case["size"], best["who"], best[f"ratio_{clock}"], ours[clock], quality))
-    return sorted(found, key=lambda case: case.ratio)
-
-
-def _qualities(case: dict[str, Any], ours: dict[str, Any], best: dict[str, Any]) -> str:
-    return f"{case['quality_name']}: {ours['quality']:.4g}, {best['who']} {best['quality']:.4g}"
-
-
 def page(
-    families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], growth: str, full_scale: Iterable[Path]
+    families: dict[str, dict[str, Any]], cases: dict[str, list[Case]], growth: str, runs: Sequence[dict[str, Any]]
 ) -> str:
     every = [case for family in cases.values() for case in family]
     slower = sorted((case for case in every if case.ratio < 1), key=lambda case: case.ratio)
@@ -96,17 +45,15 @@ def page(
     )
     text += f"{len(every)} cases, {len(slower)} of them slower than the fastest peer.\n\n"
     text += heading("Losses", "-") + (chart(slower) if slower else "None in the stored results.\n\n")
-    for name in sorted(cases, key=lambda name: list(FAMILIES).index(name) if name in FAMILIES else len(FAMILIES)):
+    text += _missed(runs)
+    for name in cases:
         state = families[name]["conditions"]
         text += heading(FAMILIES.get(name, name), "-")
-        text += f"{state['threads']} thread(s), {state['processor']}. Median ratio {_median(cases[name]):.1f}.\n\n"
+        text += f"{state['threads']} thread(s), {state['processor']}. Median ratio {median_ratio(cases[name]):.1f}.\n\n"
         text += chart(cases[name])
     if growth:
         text += heading("Tables larger than memory", "-") + growth
-    text += heading("Full-scale runs", "-")
-    text += "Whole trainings on public data, with what was expected and what came out: :doc:`/benchmarks`.\n\n"
-    text += "".join(f"* {_title(path)}\n" for path in full_scale) + "\n"
-    return text + toctree(["/benchmarks"])
+    return text + _runs(runs) + toctree(["/benchmarks"])
 
 
 def chart(cases: Iterable[Case]) -> str:
@@ -126,11 +73,35 @@ def _row(case: Case) -> str:
     )
 
 
-def _median(cases: list[Case]) -> float:
-    ratios = sorted(case.ratio for case in cases)
-    middle = len(ratios) // 2
-    return ratios[middle] if len(ratios) % 2 else math.sqrt(ratios[middle - 1] * ratios[middle])
+def _missed(runs: Sequence[dict[str, Any]]) -> str:
+    """Goals that were set for full-scale runs and not reached."""
+    lines = [
+        f"**{escape(title)}**: {escape(item.what)}. {escape(item.measured)}; the goal was {escape(item.goal)}."
+        for title, item in missed_goals(runs)
+    ]
+    return heading("Missed goals", "-") + bullets(lines) if lines else ""
 
 
-def _title(path: Path) -> str:
-    return str(json.loads(path.read_text(encoding="utf-8"))["title"])
+def _runs(runs: Sequence[dict[str, Any]]) -> str:
+    """Every full-scale run with its findings; those that missed a goal are counted."""
+    text = heading("Full-scale runs", "-")
+    text += "Whole trainings and studies on public data, with what was expected and what came out.\n\n"
+    for run in runs:
+        findings = [Finding(**finding) for finding in run["findings"]]
+        rows = "".join(_finding(finding) for finding in findings)
+        missed = sum(finding.reached is False for finding in findings)
+        goals = sum(finding.reached is not None for finding in findings)
+        tally = f"{goals - missed} of {goals} goals reached" if goals else f"{len(findings)} findings"
+        table = f'.. raw:: html\n\n   <table class="findings">{rows}</table>'
+        body = f"{escape(run['protocol'])} ``{run['command']}``\n\n{table}"
+        text += details(f"{html.escape(run['title'])} <small>{tally}</small>", body, "run")
+    return text
+
+
+def _finding(finding: Finding) -> str:
+    word = {True: "reached", False: "missed", None: ""}[finding.reached]
+    goal = f"<small>goal: {html.escape(finding.goal)}</small>" if finding.goal else ""
+    return (
+        f"<tr><td>{html.escape(finding.what)}{goal}</td><td>{html.escape(finding.measured)}</td>"
+        f'<td class="{word}">{word}</td></tr>'
+    )

@@ -1,7 +1,8 @@
 """Fingerprints of code: which files a module of the package can run, and one hash of what stands in them.
 
 A picture or verdict is kept as long as its fingerprint is the same. Imports are read from the sources, wherever in a
-file they stand, so nothing has to be imported to know whether anything changed.
+file they stand, so nothing has to be imported to know whether anything changed. Comments, docstrings and the layout of
+lines compute nothing, so a file is hashed without them: to reword one does not run every experiment again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ PACKAGE = Path(margin.__file__).parent
 
 
 def fingerprint(modules: Iterable[str]) -> str:
-    """A hash over the text of every file of the package that the modules can import."""
+    """A hash over the code of every file of the package that the modules can import."""
     digest = hashlib.sha256()
     for path in sorted(reachable_files(tuple(modules))):
         digest.update(f"{path.relative_to(PACKAGE)}\0".encode())
@@ -46,14 +47,26 @@ def reachable_files(modules: tuple[str, ...]) -> frozenset[Path]:
 
 
 @cache
+def _code(path: Path) -> ast.AST:
+    """The syntax of a file without the strings that are statements of their own."""
+    return _Silence().visit(ast.parse(path.read_text(encoding="utf-8")))
+
+
+class _Silence(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
+
+
+@cache
 def _file_hash(path: Path) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()
+    return hashlib.sha256(ast.dump(_code(path)).encode()).digest()
 
 
 @cache
 def _imported_files(path: Path) -> tuple[Path, ...]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_code(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -152,6 +152,26 @@ def test_findings_of_full_scale_runs_are_printed_misses_included(tmp_path):
     assert "| time | 3 s | 2 s | **missed** |" in page
 
 
+def test_the_page_begins_with_losses_and_missed_goals(tmp_path):
+    from benchmarks.page import render
+
+    def case(name, ratio):
+        ways = [{"who": "margin", "cpu": 1.0, "quality": None}, {"who": "a", "cpu": ratio, "ratio_cpu": ratio}]
+        ways = [{"wall": 1.0, "quality": None, "note": "", "remark": "", **way} for way in ways]
+        return {"case": name, "size": "1", "quality_name": "q", "ways": ways}
+
+    state = {"threads": 1, "processor": "P", "load": [0.0], "versions": {}}
+    stored = {"family": "linear", "conditions": state, "cases": [case("won", 2.0), case("lost", 0.5)]}
+    (tmp_path / "linear.json").write_text(json.dumps(stored))
+    page = render(tmp_path)
+    head, _, tables = page.partition("# The long tables")
+    assert "1 of 2 cases are slower" in head
+    assert "| lost | 1 | a | 0.50 |  |" in head
+    assert "| Linear models | 2 | 1.00 | 0.50 |" in head
+    assert "won" in tables
+    assert "won" not in head
+
+
 def test_the_page_is_that_of_the_stored_results():
     from benchmarks.page import render
 

@@ -15,7 +15,7 @@ import pytest
 
 import margin
 from margin import catalog
-from margin.cli.output import reported
+from margin.cli.output import report_problems
 from margin.core.watching import watch
 from margin.notes import atlas
 
@@ -308,7 +308,7 @@ def test_kernel_machines_are_compared_on_a_target_of_their_size(run, tmp_path):
 
 
 def test_a_closed_pipe_is_no_failure_to_talk_about(capsys):
-    with pytest.raises(BrokenPipeError), reported():
+    with pytest.raises(BrokenPipeError), report_problems():
         raise BrokenPipeError
     assert capsys.readouterr().err == ""
 

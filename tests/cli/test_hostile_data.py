@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from margin.cli.output import reported
+from margin.cli.output import report_problems
 
 
 def archive(name, content=b"a,b\n1,2\n"):
@@ -46,7 +46,7 @@ def test_max_unpacked_allows_more_or_less(run, tmp_path):
 def test_too_little_memory_is_a_sentence(capsys):
     import typer
 
-    with pytest.raises(typer.Exit), reported():
+    with pytest.raises(typer.Exit), report_problems():
         raise MemoryError("Unable to allocate 7 TiB")
     assert "margin: there is not enough memory (Unable to allocate 7 TiB)." in " ".join(capsys.readouterr().err.split())
 

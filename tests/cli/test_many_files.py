@@ -113,11 +113,43 @@ def test_a_folder_of_parquet_stays_one_table_for_other_models(run, table):
     run("fit", "k-neighbors-classifier", "rows", "-t", "sold", "-o", "a", "-q")
 
 
-@pytest.mark.parametrize("command", [["compare", "rows/*.csv", "--generative"],
-                                     ["score", "a", "rows/*.csv"], ["describe", "rows"]])  # fmt: skip
+def test_scores_of_many_files_are_those_of_one_table(run, table):
+    write(table, ".csv")
+    table.to_csv("all.csv", index=False)
+    for model, target, other in (("ridge", "price", "sold"), ("logistic-regression", "sold", "price")):
+        run("fit", model, "rows", "-t", target, "--ignore", other, "-o", model, "-q")
+        streamed = run("score", model, "rows/*.csv", "--json")
+        whole = json.loads(run("score", model, "all.csv", "--json").stdout)
+        assert json.loads(streamed.stdout) == pytest.approx(whole, rel=1e-9)
+    assert "rows the model was trained on" in run("score", "ridge", "rows").stderr
+    refused = run("score", "ridge", "rows", "-t", "none", code=2).stderr
+    assert "there is no column 'none'" in " ".join(refused.split())
+    Path("rows/3.csv").write_text(Path("rows/3.csv").read_text().replace("yes", "perhaps"))
+    refused = " ".join(run("score", "logistic-regression", "rows", code=2).stderr.split())
+    assert "class 'perhaps' of rows is unknown to the model, whose classes are no, yes" in refused
+
+
+def test_a_profile_of_many_files_counts_all_rows(run, table, monkeypatch):
+    columns = table[["size", "town", "price"]]
+    write(columns, ".csv")
+    columns.to_csv("all.csv", index=False)
+    whole = json.loads(run("describe", "all.csv", "-t", "price", "--json").stdout)
+    assert json.loads(run("describe", "rows", "-t", "price", "--json").stdout) == whole
+    monkeypatch.setattr(streams, "SAMPLED", 100)
+    found = json.loads(run("describe", "rows/*.csv", "-t", "price", "--json").stdout)
+    assert found["rows"] == len(table)
+    assert found["remarks"][0].startswith(f"Judged by 100 of the {len(table)} rows, drawn from all files")
+    for some, all_of_it in zip(found["columns"], whole["columns"]):
+        assert (some["name"], some["kind"], some["missing"]) == tuple(all_of_it[k] for k in ("name", "kind", "missing"))
+    assert f"{len(table)} rows, 3 columns" in run("describe", "rows", "-t", "price").stdout
+    refused = " ".join(run("describe", "rows", "-t", "prize", code=2).stderr.split())
+    assert "there is no target 'prize'" in refused
+
+
+@pytest.mark.parametrize("command", [["compare", "rows/*.csv", "--generative"], ["transform", "a", "rows"]])
 def test_commands_on_one_table_refuse_many_files(run, table, command):
     write(table, ".csv")
-    run("fit", "ridge", "rows/0.csv", "-t", "price", "-o", "a", "-q")
+    run("fit", "pca", "rows/0.csv", "--ignore", "town,built,sold,new,size", "-o", "a", "-q")
     said = " ".join(run(*command, code=2).stderr.split())
     assert "names many files, and this command reads one table whole; in Python margin.stream(" in said
 
@@ -125,7 +157,8 @@ def test_commands_on_one_table_refuse_many_files(run, table, command):
 def test_a_folder_larger_than_memory_is_refused_before_it_is_read(run, table, monkeypatch):
     write(table, ".parquet")
     monkeypatch.setattr(streams, "memory_bytes", lambda: 10_000)
-    said = " ".join(run("describe", "rows", code=2).stderr.split())
+    run("fit", "pca", "rows/0.parquet", "--ignore", "town,built,sold,new,size", "-o", "a", "-q")
+    said = " ".join(run("transform", "a", "rows", code=2).stderr.split())
     assert "more than this machine has" in said
     assert ".sample(100_000).X" in said
 

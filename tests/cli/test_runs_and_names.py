@@ -346,9 +346,9 @@ def test_what_the_system_refuses_is_a_sentence_and_folders_of_results_are_made(r
 def test_a_warning_is_told_once(capsys):
     import warnings
 
-    from margin.cli.output import reported
+    from margin.cli.output import report_problems
 
-    with reported():
+    with report_problems():
         for _ in range(3):
             warnings.warn("the same of every member", UserWarning, stacklevel=1)
     assert capsys.readouterr().err.count("the same of every member") == 1

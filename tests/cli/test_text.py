@@ -1,6 +1,7 @@
 """From a text file to a language model to new text, as a user would."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -94,3 +95,28 @@ def test_translations_of_a_table(run, tmp_path):
     assert len(run("predict", "t", "pairs.csv").stdout.splitlines()) == 21
     (tmp_path / "long.csv").write_text("de\n" + "eins " * 30 + "\n", encoding="utf-8")
     assert "1 source text is cut to 19 tokens" in run("predict", "t", "long.csv").stderr
+
+
+def test_several_files_of_text_and_a_large_one_are_never_read_whole(run, monkeypatch):
+    """Their tokens go through a file; the model has the bits of the same texts in memory."""
+    from margin.service import texts
+
+    Path("books").mkdir()
+    for name in "ab":
+        Path("books", f"{name}.txt").write_text(f"the owl and the pussycat {name} " * 30)
+    fit = ("fit", "language-model")
+    run(*fit, "books/a.txt", "--out", "whole", "-q", *CHEAP)
+    monkeypatch.setattr(texts, "LARGE_TEXT", 10)
+    monkeypatch.setattr(texts, "read_text", lambda path: pytest.fail(f"{path} is read whole"))
+    run(*fit, "books/a.txt", "--out", "large", "-q", *CHEAP)
+    assert Path("large/model.safetensors").read_bytes() == Path("whole/model.safetensors").read_bytes()
+    run(*fit, "books", "--out", "folder", "-q", *CHEAP)
+    run(*fit, "books/*.txt", "--out", "pattern", "-q", *CHEAP)
+    assert Path("folder/model.safetensors").read_bytes() == Path("pattern/model.safetensors").read_bytes()
+    from margin.text import TokenFile
+
+    TokenFile.write("tokens", sorted(Path("books").iterdir()), tokens="char")
+    run(*fit, "tokens", "--out", "tokenized", "-q", *CHEAP)
+    assert Path("tokenized/model.safetensors").read_bytes() == Path("folder/model.safetensors").read_bytes()
+    Path("books/b.txt").write_text("another")
+    assert "holds another run" in run(*fit, "books", "--out", "folder", "-q", *CHEAP, code=1).stderr

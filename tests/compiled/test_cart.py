@@ -190,7 +190,7 @@ def test_walks(rows, categorical, uncompiled):
     X.flags.writeable = False
 
     def outcomes():
-        nodes = walking.packed(trees)
+        nodes = walking.pack(trees)
         by_floats, by_keys = np.empty((rows, 4), dtype=np.int32), np.empty((rows, 4), dtype=np.int32)
         walking._walk_floats(X, nodes, by_floats)
         keyed, total = keyed_trees(trees, X), np.zeros((rows, 3))
@@ -213,6 +213,6 @@ def test_rows_are_read_ahead_to_the_same_leaves(monkeypatch):
     for columns in (0, 1000):
         monkeypatch.setattr(walking, "COLUMNS_PER_LINE", columns)
         leaves = np.empty((600, 1), dtype=np.int32)
-        walking._walk_floats(X, walking.packed(trees), leaves)
+        walking._walk_floats(X, walking.pack(trees), leaves)
         found.append(leaves)
     np.testing.assert_array_equal(*found)

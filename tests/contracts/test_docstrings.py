@@ -1,9 +1,11 @@
 """Parameters sections name what a function takes: all of it, and nothing else."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +71,19 @@ def test_parameters_sections_agree_with_the_signature(path):
     takes = [marks.get(p.kind, "") + name for name, p in inspect.signature(function).parameters.items()]
     assert set(named) <= set(takes), set(named) - set(takes)
     assert others_elsewhere or set(takes) <= set(named), set(takes) - set(named)
+
+
+def test_mathematics_of_docstrings_is_a_role():
+    r"""Where a docstring has ``\(x\)``, a page shows the parentheses and the commands."""
+    package = Path(margin.__file__).parent
+    for path in package.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if r"\(" in text:  # else there is nothing to parse
+            nodes = (
+                node
+                for node in ast.walk(ast.parse(text))
+                if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+            )
+            for node in nodes:
+                words = re.sub(r"``.+?``", "", ast.get_docstring(node) or "")
+                assert not re.search(r"\\[(\[]", words), f"{path.name}: {getattr(node, 'name', 'the module')}"

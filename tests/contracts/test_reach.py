@@ -111,7 +111,7 @@ def compares(row):
 def is_one_code(row):
     """Whether the form as written ends in the one that runs: then there is nothing to compare."""
     package = product().package
-    below = package.reached([found for path in row.as_written if (found := package.find(path)) is not None])
+    below = package.reach([found for path in row.as_written if (found := package.find(path)) is not None])
     return any(package.find(path) in below for path in row.as_run)
 
 

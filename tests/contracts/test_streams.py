@@ -176,6 +176,28 @@ def test_a_forest_of_few_rows_looks_at_every_threshold(tmp_path):
     assert (tmp_path / "stream").read_bytes() == (tmp_path / "rows").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["random-forest-regressor", "hist-gradient-boosting-regressor"])
+def test_a_file_that_grows_during_a_fit_is_named(name, tmp_path):
+    entry = catalog.entry(name)
+    X, y = rows(entry)
+    frame = X.assign(y=y)
+    frame[:700].to_parquet(tmp_path / "0.parquet")
+    frame[700:].to_parquet(tmp_path / "1.parquet")
+    model, passes = build(entry), []
+
+    class GrowsLater:
+        """Before the third pass a row is added to the second file."""
+
+        def map(self, function, parts):
+            passes.append(function)
+            if len(passes) == 3:
+                frame[699:].to_parquet(tmp_path / "1.parquet")
+            return map(function, parts)
+
+    with pytest.raises(ValueError, match=r"1\.parquet: had 800 rows in the first pass and has 801 now"):
+        model.fit(stream(tmp_path, "y").on(GrowsLater()))
+
+
 def test_what_a_forest_needs_rows_for_is_said():
     forest = next(entry for entry in catalog.ENTRIES if entry.name == "random-forest-classifier")
     with pytest.raises(ValueError, match="oob_score=True, warm_start=True and max_bins=None need all rows at once"):

@@ -10,7 +10,7 @@ import pytest
 from margin.compiled import boosting
 from margin.core import parallel, team_kernels
 from margin.core.atomic_kernels import add_atomic, clear_atomic, load_atomic, pause, store_atomic
-from margin.core.parallel import assisted
+from margin.core.parallel import with_assistants
 from margin.core.team import FINISHED, JOB, OVER, UNTAKEN, new_board
 
 
@@ -48,7 +48,7 @@ def expected(jobs, size):
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_block_is_done_once(threads):
     board, done = new_board(threads), np.zeros(7, dtype=np.int64)
-    with assisted(lambda thread: follow(board, thread, 100, done), threads):
+    with with_assistants(lambda thread: follow(board, thread, 100, done), threads):
         lead(board, 3000, done)
     board[OVER] = 1
     np.testing.assert_array_equal(done, expected(3000, 7))
@@ -76,7 +76,7 @@ def test_those_who_assist_leave_when_it_is_over():
             left.set()
         return seen[-1]
 
-    with assisted(assist, 2):
+    with with_assistants(assist, 2):
         pass
     board[OVER] = 1
     assert left.wait(timeout=60)
@@ -89,7 +89,7 @@ def test_nobody_is_called_from_within_parallel_work(monkeypatch):
     asked = []
     monkeypatch.setattr(parallel, "_helpers", lambda: asked.append(1) or pytest.fail("a helper was asked for"))
     monkeypatch.setattr(parallel._this_thread, "works", True, raising=False)
-    with assisted(lambda _: True, 4):
+    with with_assistants(lambda _: True, 4):
         pass
     assert not asked
 

@@ -5,11 +5,15 @@ import gzip
 import io
 import lzma
 import random
+import re
 import tracemalloc
 import zipfile
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import feather, parquet
 
 from margin.data import read
 from margin.data.box_files import read_voc
@@ -120,3 +124,90 @@ def test_annotations_that_cannot_be_read_are_a_sentence(content, tmp_path):
     (tmp_path / "a.xml").write_bytes(content)
     with pytest.raises(ValueError, match=r"read_voc: .*a\.xml"):
         read_voc(tmp_path / "a.xml")
+
+
+def copies(n=200_000, text="x" * 500):
+    """A table of one text, n times, as its codes."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([text]))
+
+
+def as_parquet(path, table, **options):
+    parquet.write_table(table, path, compression="zstd", store_schema=False, **options)
+
+
+def as_arrow(path, table):
+    feather.write_feather(table, path, compression="zstd")
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "columns"),
+    [
+        ("numbers.parquet", as_parquet, {"a": np.zeros(600_000)}),
+        ("texts.parquet", as_parquet, {"a": copies()}),
+        ("lists.parquet", as_parquet, {"a": pa.ListArray.from_arrays(np.arange(0, 200_001, 100), copies())}),
+        ("structs.parquet", as_parquet, {"a": pa.StructArray.from_arrays([copies()], ["b"])}),
+        (
+            "prefixes.parquet",
+            lambda path, table: as_parquet(path, table, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY"),
+            {"a": copies().cast(pa.string())},
+        ),
+        ("zeros.arrow", as_arrow, {"a": np.zeros(600_000)}),
+        ("codes.arrow", as_arrow, {"a": pa.array(["x" * 3_000_000]).dictionary_encode()}),
+    ],
+)  # fmt: skip
+def test_columns_that_repeat_themselves_are_refused_before_they_are_there(name, write, columns, tmp_path, tight):
+    path = tmp_path / name
+    table = pa.table(columns)
+    write(path, table)
+    with pytest.raises(ValueError, match=rf"{name}: it unpacks to more than \d+ MB \({path.stat().st_size} bytes do\)"):
+        read(path)
+    if path.suffix == ".parquet":
+        folder = tmp_path / "parts"
+        folder.mkdir()
+        path.rename(folder / name)
+        with pytest.raises(ValueError, match=r"parts: it unpacks to more than"):
+            read(folder)
+
+
+@pytest.mark.parametrize("write", [as_parquet, as_arrow])
+def test_columns_are_counted_as_they_are(write, tmp_path, tight):
+    """What is allowed to the byte is read, and one byte less is not."""
+    texts = [f"{i % 7:>300}" for i in range(4_000)]
+    table = pa.table({"text": texts, "n": np.arange(4_000.0)})
+    path = tmp_path / ("t.parquet" if write is as_parquet else "t.arrow")
+    write(path, table)
+    needed = 4_000 * (300 + 8 + 8) if write is as_parquet else 4_000 * (300 + 8) + 4_001 * 4
+    assert len(read(path, max_unpacked=needed)) == 4_000
+    with pytest.raises(ValueError, match="max_unpacked must be larger"):
+        read(path, max_unpacked=needed - 1)
+
+
+def test_labels_of_codes_are_there_once(tmp_path):
+    path = tmp_path / "t.arrow"
+    column = pa.chunked_array([copies(3, "long"), pa.array(["b", None, "long"]).dictionary_encode()])
+    as_arrow(path, pa.table({"a": column}))
+    labels = read(path)["a"]
+    assert labels.tolist() == ["long", "long", "long", "b", None, "long"]
+    assert labels[0] is labels[1]
+
+
+def test_rows_of_json_that_name_columns_of_their_own(tmp_path, tight):
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(f'{{"a{i}": 1}}' for i in range(1_000)))
+    with pytest.raises(ValueError, match=r"t.jsonl: it unpacks to more than \d+ MB"):
+        read(path)
+    assert len(read(path, max_unpacked=8 * 1_000**2)) == 1_000
+
+
+def test_a_damaged_description_of_an_arrow_file_is_a_sentence(tmp_path):
+    path = tmp_path / "t.arrow"
+    as_arrow(path, pa.table({"a": np.arange(50.0)}))
+    whole, chance = path.read_bytes(), random.Random(0)
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        path.write_bytes(bytes(damaged[: chance.choice([len(whole), chance.randrange(len(whole))])]))
+        with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: .*\.$"):
+            read(path)
+            raise ValueError(f"{path}: it is readable all the same.")

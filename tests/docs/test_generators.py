@@ -8,8 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from benchmarks.measuring.cases import cases_of
 from docs.generators import evidence as evidence_module
-from docs.generators import gallery, growth, measured, notes, reference, rst
+from docs.generators import gallery, growth, measured, notes, reference, rst, sources
 from docs.generators.evidence import CheckFailed, Evidence, Shown
 from docs.generators.sources import fingerprint, reachable_files
 from docs.generators.words import AREAS, lab_link
@@ -60,6 +61,19 @@ class TestFingerprints:
         files = {path.name for path in reachable_files(("margin.notes.experiments.regularization_paths",))}
         assert {"regularization_paths.py", "ridge.py", "verdict.py"} <= files
         assert "diffusion_digits.py" not in files
+
+    def test_words_do_not_change_them_and_code_does(self, tmp_path):
+        def hashed(name, text):
+            (tmp_path / name).write_text(text)
+            return sources._file_hash(tmp_path / name)
+
+        plain = hashed("a.py", 'def f(x):\n    """Twice."""\n    return 2 * x\n')
+        assert (
+            hashed("b.py", '"""A module."""\n\n\ndef f(x):  # why\n    """Two times x."""\n    return 2 * x\n') == plain
+        )
+        assert hashed("c.py", 'def f(x):\n    """Two times x."""  # why\n\n    return 2 * x\n') == plain
+        assert hashed("d.py", 'def f(x):\n    """Twice."""\n    return 3 * x\n') != plain
+        assert hashed("e.py", 'def f(x):\n    """Twice."""\n    return "2 * x"\n') != plain
 
     def test_other_modules_have_another(self):
         assert fingerprint(["margin.core.verdict"]) != fingerprint(["margin.core.records"])
@@ -216,7 +230,7 @@ class TestMeasured:
                 way("margin", 1.0), way("a", 0.5, ratio_cpu=0.5)]},
             {"case": "alone", "size": "1", "quality_name": "q", "ways": [way("margin", 1.0)]},
         ]  # fmt: skip
-        found = measured.cases_of({"conditions": {"threads": 1}, "cases": cases})
+        found = cases_of({"conditions": {"threads": 1}, "cases": cases})
         assert "<small>q: 0.5, a 0.5</small>" in measured.chart(found), "quality stands beside speed"
         assert [(case.task, case.peer, case.ratio) for case in found] == [("lost", "a", 0.5), ("won", "b", 2.0)]
 
@@ -225,9 +239,19 @@ class TestMeasured:
         page = (tmp_path / "index.rst").read_text()
         assert page.count("<tr>") >= count > 100
         stored = [path for path in RESULTS.glob("*.json") if not path.stem.endswith("-avx2")]
-        losses = [case for path in stored for case in measured.cases_of(json.loads(path.read_text())) if case.ratio < 1]
+        losses = [case for path in stored for case in cases_of(json.loads(path.read_text())) if case.ratio < 1]
         assert f"{len(losses)} of them slower" in page
         assert page.count('class="track loss"') == 2 * len(losses)  # among the losses, and in their family
+
+    def test_goals_that_were_missed_stand_beside_the_losses_and_every_run_has_its_findings(self, tmp_path):
+        measured.write_measured(tmp_path, RESULTS)
+        page = (tmp_path / "index.rst").read_text()
+        runs = [json.loads(path.read_text()) for path in (RESULTS / "full_scale").glob("*.json")]
+        missed = [finding for run in runs for finding in run["findings"] if finding["reached"] is False]
+        assert missed
+        section = page.partition("Missed goals\n")[2].partition("At a glance\n")[0]
+        assert section.count("\n* ") == page.count('<td class="missed">') == len(missed)
+        assert page.count('<table class="findings">') == len(runs)
 
     def test_growth_is_drawn_where_it_was_measured(self, tmp_path):
         rows = [

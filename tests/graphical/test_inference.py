@@ -7,7 +7,7 @@ from margin.compiled.graphical import gibbs_sweeps
 from margin.graphical.elimination import elimination_order, interaction_graph, log_partition, most_probable, treewidth
 from margin.graphical.factors import Factor, product
 from margin.graphical.graphs import random_graph
-from margin.graphical.junction_tree import calibrated
+from margin.graphical.junction_tree import calibrate
 from margin.graphical.network import DiscreteNetwork, random_network
 from margin.graphical.sampling import flat_factors, gibbs_samples, likelihood_weighting
 
@@ -35,7 +35,7 @@ def test_queries_equal_enumeration(seed):
         expected, total = enumerated(net, query, evidence)
         np.testing.assert_allclose(net.query(query, evidence).values, expected, atol=1e-12)
         np.testing.assert_allclose(net.log_evidence(evidence), np.log(total), atol=1e-12)
-        tree = calibrated(net.factors(), evidence)
+        tree = calibrate(net.factors(), evidence)
         np.testing.assert_allclose(tree.log_partition, np.log(total), atol=1e-12)
         for v in (v for v in net.variables if v not in evidence):
             np.testing.assert_allclose(tree.marginal([v]).values, enumerated(net, [v], evidence)[0], atol=1e-12)
@@ -124,7 +124,7 @@ def test_evidence_that_cannot_be():
     with pytest.raises(ValueError, match="probability 0"):
         net.query(["a"], {"b": 1})
     with pytest.raises(ValueError, match="probability 0"):
-        calibrated(net.factors(), {"b": 1})
+        calibrate(net.factors(), {"b": 1})
     with pytest.raises(ValueError, match="probability 0"):
         most_probable(net.factors(), {"b": 1})
     assert net.log_evidence({"b": 1}) == -np.inf

@@ -12,7 +12,7 @@ from margin.graphical.bif import read_bif, write_bif
 from margin.graphical.graphs import random_graph
 from margin.graphical.independence import ci_test
 from margin.graphical.network import DiscreteNetwork, random_network
-from margin.graphical.parameters import em_steps, expected_counts, fitted_network, smoothed
+from margin.graphical.parameters import em_steps, expected_counts, fitted_network, smooth
 
 
 def with_gaps(rows, rng, fraction=0.3):
@@ -20,8 +20,8 @@ def with_gaps(rows, rng, fraction=0.3):
 
 
 def test_smoothing_by_hand():
-    np.testing.assert_allclose(smoothed(np.array([[3.0, 1.0], [0.0, 0.0]]), 1.0), [[4 / 6, 2 / 6], [0.5, 0.5]])
-    np.testing.assert_allclose(smoothed(np.array([[3.0, 1.0], [0.0, 0.0]]), 0.0), [[0.75, 0.25], [0.5, 0.5]])
+    np.testing.assert_allclose(smooth(np.array([[3.0, 1.0], [0.0, 0.0]]), 1.0), [[4 / 6, 2 / 6], [0.5, 0.5]])
+    np.testing.assert_allclose(smooth(np.array([[3.0, 1.0], [0.0, 0.0]]), 0.0), [[0.75, 0.25], [0.5, 0.5]])
 
 
 def test_tables_approach_the_truth_and_weights_are_repetitions():

@@ -70,7 +70,7 @@ def test_graphs_are_classified_whatever_the_order_of_their_nodes():
     model.fit(graphs[:120], labels[:120])
     assert model.score(graphs[120:], labels[120:]) > 0.85
     rng = np.random.default_rng(1)
-    shuffled = [graph.relabeled(rng.permutation(len(graph))) for graph in graphs[120:]]
+    shuffled = [graph.relabel(rng.permutation(len(graph))) for graph in graphs[120:]]
     np.testing.assert_allclose(model.predict_proba(shuffled), model.predict_proba(graphs[120:]), atol=1e-4)
 
 

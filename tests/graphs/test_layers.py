@@ -46,7 +46,7 @@ def test_relabeling_nodes_relabels_outputs(name, graph):
     layer = LAYERS[name]().double()
     order = np.random.default_rng(0).permutation(len(graph))
     before = layer(GraphTensors.of(graph, torch.float64)).x
-    after = layer(GraphTensors.of(graph.relabeled(order), torch.float64)).x
+    after = layer(GraphTensors.of(graph.relabel(order), torch.float64)).x
     torch.testing.assert_close(after, before[torch.from_numpy(order)])
 
 
@@ -97,7 +97,7 @@ def test_sparse_products_are_dense_products():
     assert torch.autograd.gradcheck(lambda B: sparse @ B, (B,))
     dropout = Dropout(0.5)
     dropout.generator = torch.Generator().manual_seed(0)
-    kept = sparse.dropped(dropout) @ torch.eye(5, dtype=torch.float64)
+    kept = sparse.drop(dropout) @ torch.eye(5, dtype=torch.float64)
     assert ((kept == 0) | torch.isclose(kept, 2 * dense)).all()
     assert 0 < int((kept != 0).sum()) < int((dense != 0).sum())
 
@@ -163,7 +163,7 @@ def test_color_refinement_cannot_tell_a_hexagon_from_two_triangles():
         (lambda: Graph([[], []]), "needs node_features or n_nodes"),
         (lambda: disjoint_union([]), "at least one graph"),
         (lambda: disjoint_union([ring(3), Graph([[0], [1]], np.ones((2, 2)))]), "same numbers of node"),
-        (lambda: ring(3).relabeled([0, 0, 1]), "every node from 0 to 2 once"),
+        (lambda: ring(3).relabel([0, 0, 1]), "every node from 0 to 2 once"),
         (lambda: scatter(torch.ones(1, 1), torch.zeros(1, dtype=int), 1, "median"), "sum, mean, max"),
     ],
 )

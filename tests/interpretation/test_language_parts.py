@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from margin.interpretation.language_parts import ablated, ablations, activations, completion_log_probability
+from margin.interpretation.language_parts import ablate, ablations, activations, completion_log_probability
 from margin.text import LanguageModel
 
 
@@ -39,7 +39,7 @@ def test_ablation_is_the_model_with_the_last_matrix_at_zero(model):
 
 def test_the_model_is_whole_again_after_an_error(model):
     before = model.score("abc")
-    with pytest.raises(RuntimeError), ablated(model, 0, "mlp"):
+    with pytest.raises(RuntimeError), ablate(model, 0, "mlp"):
         raise RuntimeError
     assert model.score("abc") == before
 
@@ -57,7 +57,7 @@ def test_probabilities_of_all_completions_sum_to_one_with_the_end(model):
         (lambda m: activations(m, "abc", 2), "block must be from 0 to 1; got 2"),
         (lambda m: activations(m, "abc", 0, "head"), "part must be one of attention, mlp, block; got 'head'"),
         (lambda m: activations(m, "abc" * 5, 0), "at most 11 tokens, so that the model sees all of it; text 0 has 15"),
-        (lambda m: ablated(m, 0, "block").__enter__(), "part must be 'attention' or 'mlp'; got 'block'"),
+        (lambda m: ablate(m, 0, "block").__enter__(), "part must be 'attention' or 'mlp'; got 'block'"),
     ],
 )
 def test_refusals(model, call, sentence):

@@ -188,7 +188,7 @@ def test_a_stream_that_is_read_for_long_is_not_a_slow_body(monkeypatch):
         return next(messages)
 
     async def read():
-        bounded = guard._bounded(receive, 100)
+        bounded = guard._limit_parts(receive, 100)
         await bounded()
         monkeypatch.setattr(guard, "SLOWEST", 0.0)
         return await bounded()
@@ -228,6 +228,43 @@ def test_a_failure_says_nothing_of_our_code(app, client):
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
     assert list(answer.json()) == ["error"]
+
+
+def test_a_failure_is_told_in_the_terminal_with_all_that_helps(app, client, caplog):
+    @app.get("/api/fail")
+    def fail():
+        raise RuntimeError("a secret of the machine")
+
+    client.get("/api/fail")
+    [record] = [record for record in caplog.records if record.name == "margin.lab"]
+    assert record.getMessage() == "GET /api/fail failed"
+    assert "a secret of the machine" in record.exc_text
+
+
+def asked(application, method="GET", path="/api/x", body=(), **headers):
+    """What the guard sends for a request with the cookie, as it comes from a page of ours."""
+    headers = {"host": f"127.0.0.1:{PORT}", "origin": ORIGIN, "cookie": f"margin-lab-{PORT}={TOKEN}"} | headers
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": [
+        (name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()
+    ]}  # fmt: skip
+    parts, sent = iter([*body, {"type": "http.request", "body": b""}]), []
+
+    async def receive():
+        return next(parts)
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(guard.Guard(application, token=TOKEN, port=PORT)(scope, receive, send))
+    return sent
+
+
+def test_an_answer_that_breaks_off_is_not_begun_again():
+    async def application(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("in the middle")
+
+    assert [message["type"] for message in asked(application)] == ["http.response.start"]
 
 
 def test_nothing_but_requests_reaches_the_application():

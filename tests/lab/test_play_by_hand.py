@@ -113,3 +113,83 @@ def test_links_lead_from_a_stage_to_its_statements_and_back(page):
     for room in ("Runs", "Gallery", "Notes", "Compare", "Play"):
         page.get_by_role("navigation", name="Rooms").get_by_role("link", name=room).click()
         wait_for(lambda room=room: page.title().startswith(room) and page.locator("h1").count())
+
+
+#: A stage of every kind, and what is done there by hand.
+KINDS = {
+    "plane": "svc",
+    "curve": "spline-regression",
+    "landscape": "optimizers",
+    "table": "id3",
+    "pictures": "hog",
+    "text": "latent-dirichlet-allocation",
+    "graph": "link-predictor",
+    "field": "pinn",
+    "network": "bayesian-network",
+}
+DRAWN = """() => [...document.querySelectorAll(".panels canvas")].every((canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return data.some((value, i) => value !== data[i % 4]);
+})"""
+LOOKS = "document.querySelector('canvas.chart').toDataURL()"
+
+
+def opened(page, path):
+    go(page, path)
+    wait_for(lambda: position(page) or "fitted at once" in page.locator("main").inner_text())
+    page.locator(".panel").first.wait_for()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_stage_is_drawn_and_named(page, kind):
+    opened(page, f"/play/{KINDS[kind]}?at=2")
+    assert page.locator(f".screen.kind-{kind}").count() == 1
+    assert page.evaluate(DRAWN)
+    assert page.locator(".panel canvas, .panel svg, .panel table, .panel .bars").count() > 0
+    assert page.locator(".guide").inner_text().endswith(".")
+    assert unnamed(page) == []
+    assert page.locator(".problem").count() == 0
+
+
+def test_points_are_added_and_taken_away_by_keys_alone(page):
+    opened(page, "/play/k-neighbors-classifier?data=separable")
+    tab_to(page, "k-neighbors-classifier on separable")
+    page.keyboard.press("ArrowUp")  # the cross appears in the middle
+    for _ in range(4):
+        page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    added = wait_for(lambda: address_of(page) if "points=" in address_of(page) else "")
+    page.keyboard.press("Delete")
+    fewer = wait_for(lambda: address_of(page) if address_of(page) != added else "")
+    assert fewer.count("%3B") == added.count("%3B") - 1
+    assert page.locator(".problem").count() == 0
+
+
+def test_the_band_of_a_gaussian_process_follows_the_mouse(page):
+    opened(page, "/play/gaussian-process-regressor?at=3")
+    wait_for(lambda: position(page) == 3)
+    canvas = page.locator("canvas.chart")
+    box, before = canvas.bounding_box(), page.evaluate(LOOKS)
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.4 * box["height"])
+    wait_for(lambda: page.evaluate(LOOKS) != before)
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] - 40)
+    wait_for(lambda: page.evaluate(LOOKS) == before)
+    assert position(page) == 3
+    assert "points=" not in address_of(page)
+
+
+def test_a_node_that_is_clicked_tells_whom_it_hears(page):
+    opened(page, "/play/node-classifier?at=5")
+    page.get_by_role("button", name="node 11", exact=True).click()
+    page.get_by_role("heading", name="what node 11 gains from each neighbor").wait_for()
+    page.get_by_role("button", name="node 11", exact=True).press("Enter")
+    wait_for(lambda: page.get_by_role("heading", name="what node 11 gains").count() == 0)
+
+
+def test_a_table_of_many_columns_is_chosen_and_its_weights_shown(page):
+    opened(page, "/play/ridge")
+    page.get_by_label("set", exact=True).select_option("patients")
+    page.get_by_role("heading", name="weight of each column").wait_for()
+    assert page.locator(".bars").first.locator("dt").count() == 10
+    page.reload()
+    page.get_by_role("heading", name="weight of each column").wait_for()

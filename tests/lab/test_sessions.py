@@ -194,9 +194,9 @@ def test_a_session_whose_tab_is_closed_is_ended(pool, monkeypatch):
     watched, left = (pool.create(PlayRequest("kmeans"), play=True) for _ in range(2))
     monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic == watched.topic))
     now = time.monotonic()
-    pool.end_unwatched(now + sessions.UNWATCHED - 30)
+    pool.end_unwatched(now + sessions.UNWATCHED - 10)
     assert len(pool) == 2
-    pool.end_unwatched(now + sessions.UNWATCHED + 30)
+    pool.end_unwatched(now + sessions.UNWATCHED + 10)
     assert len(pool) == 1
     assert left.closed
     assert not watched.closed
@@ -209,11 +209,18 @@ def test_models_and_presets_are_listed_with_their_stages(client):
     facts = client.get("/api/models/svc").json()
     assert facts["scene"]["kind"] == "plane"
     assert {"name", "default", "sentence", "schema"} <= set(facts["parameters"][0])
-    assert "support vectors" in facts["scene"]["reading"]
+    assert "support vectors" in facts["scene"]["reading"]["moons"]
     assert "moons" in facts["scene"]["looks"]
     optimizers = client.get("/api/models/optimizers").json()
     assert optimizers["scene"]["kind"] == "landscape"
     assert "adam" in {row["id"] for row in optimizers["rows"]}
     assert "optimizers" in client.get("/api/rows/adam").json()["models"]
     assert client.get("/api/models/nothing").status_code == 404
+    pinn = client.get("/api/models/pinn").json()
+    assert {"residual", "conditions"} <= set(pinn["scene"]["fixed"])  # what the stage makes is not typed
+    lasso = client.get("/api/models/lasso").json()
+    assert lasso["scene"]["view"] == {**dict.fromkeys(lasso["scene"]["data"], "curve"), "patients": "effects"}
+    assert "patients" not in lasso["scene"]["drawable"]
+    assert all("<math" in markup for markup in lasso["equations"].values())
+    assert lasso["equations"]
     assert all(preset["kind"] for preset in client.get("/api/presets").json())

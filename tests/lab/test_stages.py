@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 
+import numpy as np
 import pytest
 
 from margin import catalog
@@ -31,9 +32,9 @@ def test_every_model_of_the_catalog_has_a_stage_and_nothing_else_has():
 
 def test_every_kind_of_stage_is_played_on():
     assert {scene.kind for scene in SCENES.values()} == set(KINDS)
-    assert {scene.view for scene in SCENES.values()} == set(VIEWS) == set(READINGS)
+    assert {scene.view_of(data) for scene in SCENES.values() for data in scene.sets} == set(VIEWS) == set(READINGS)
     assert all(reading(view).endswith(".") for view in VIEWS)
-    assert {name for scene in SCENES.values() for name in scene.data} <= set(MATERIALS)
+    assert {name for scene in SCENES.values() for name in scene.sets} <= set(MATERIALS)
 
 
 def opened(request):
@@ -53,9 +54,11 @@ def executed(code):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [*NAMES, *EXHIBITS])
-def test_back_and_resume_give_the_bits_of_an_uninterrupted_fit(name):
-    request = PlayRequest(name)
+@pytest.mark.parametrize(
+    "name, data", [*((name, "") for name in (*NAMES, *EXHIBITS)), ("lasso", "patients"), ("linear-svc", "wines")]
+)
+def test_back_and_resume_give_the_bits_of_an_uninterrupted_fit(name, data):
+    request = PlayRequest(name, data)
     player, events = opened(request)
     player.handle("step", RECORDS - 1)
     reached = player.fit.position
@@ -159,6 +162,10 @@ def test_presets_are_settings_that_their_models_take(preset):
         ("language-model", "a boat ", lambda panels: panels[0]["lines"][0][0][0]),
         ("text-classifier", "the film was dull", lambda panels: panels[0]["lines"][0][0][0]),
         ("text-classifier", "my film was dull", lambda panels: panels[0]["lines"][0][0][0]),
+        ("gaussian-process-regressor", [0.0, 1.0], lambda panels: panels[0]["lines"]),
+        ("k-neighbors-classifier", [0.1, 0.2], lambda panels: panels[0].get("lines")),
+        ("k-neighbors-regressor", [0.1, 0.2], lambda panels: panels[0]["points"].get("ring")),
+        ("node-classifier", {"node": 8}, lambda panels: panels[0].get("wide")),
     ],
 )
 def test_a_probe_changes_what_is_seen_and_nothing_else(name, probe, changed):
@@ -179,7 +186,7 @@ def test_a_probe_changes_what_is_seen_and_nothing_else(name, probe, changed):
     "probe", [7, {"x": 1}, ["a"] * 64, [None, None], "\u0000[MASK]", {"99": 1}, [1e308, -1e308], ""]
 )
 def test_a_senseless_probe_neither_ends_nor_changes_the_fit(probe):
-    for name in ("bayesian-network", "vae"):
+    for name in ("bayesian-network", "vae", "k-neighbors-classifier", "node-classifier"):
         player, events = opened(PlayRequest(name))
         before = events[-1]["panels"]
         player.handle("probe", probe)
@@ -198,3 +205,75 @@ def test_events_of_a_running_fit_carry_each_record_once():
         records = records[: event["from"]] + event["records"]
     assert records == player.fit.records
     assert events[-1]["finished"]
+
+
+def panels_of(name, data="", probe=None):
+    """What is seen of a model after a few records."""
+    player, events = opened(PlayRequest(name, data))
+    player.handle("step", 3)
+    player.handle("probe", probe)
+    return events[-1]["panels"]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, scene in SCENES.items() if scene.tables), ids=lambda name: name)
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_shows_what_each_of_its_columns_does(name):
+    [data] = SCENES[name].tables
+    effect, *_ = panels_of(name, data)
+    columns = PlayRequest(name, data).load()[0].shape[1]
+    shown = effect["items"] if effect["panel"] == "bars" else effect["rows"]
+    assert len(shown) == columns
+    assert "each column" in effect["title"]
+
+
+@pytest.mark.parametrize("name", ["basis-regression", "spline-regression"])
+def test_basis_functions_add_up_to_the_prediction(name):
+    [panel] = panels_of(name)
+    *terms, line = [np.array(line["xy"]) for line in panel["lines"]]
+    request = PlayRequest(name)
+    model = request.build().fit(*request.load())
+    np.testing.assert_allclose(sum(term[:, 1] for term in terms) + model.intercept_, line[:, 1], atol=1e-3 * len(terms))
+
+
+def test_a_point_under_the_mouse_takes_doubt_from_a_gaussian_process():
+    [panel] = panels_of("gaussian-process-regressor", probe=[0.0, 0.5])
+    band, (_, low, high) = panel["band"], (np.array(line["xy"]).T for line in panel["lines"])
+    before = np.interp(0.0, band["x"], np.subtract(band["high"], band["low"]))
+    assert 0 < np.interp(0.0, low[0], high[1] - low[1]) < before
+
+
+def test_neighbors_under_the_mouse_are_the_nearest_rows():
+    request = PlayRequest("k-neighbors-classifier")
+    X, _ = request.load()
+    place = np.array([0.3, 0.1])
+    [panel] = panels_of("k-neighbors-classifier", probe=place.tolist())
+    k = request.build().n_neighbors
+    nearest = X[np.argsort(((X - place) ** 2).sum(axis=1))[:k]]
+    np.testing.assert_allclose([line["xy"][1] for line in panel["lines"]], nearest, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_messages_of_a_node_come_from_its_neighbors():
+    graph = panels_of("node-classifier", probe={"node": 11})[0]
+    assert graph["picked"] == 11
+    assert [(a, b) for a, b, _ in graph["wide"]] == [(11, 0)]  # its only friend
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_network_that_reads_shows_its_filters_and_where_it_looks():
+    titles = [panel["title"] for panel in panels_of("cnn-classifier")]
+    assert "filters of the first layer" in titles
+    looked = next(panel for panel in panels_of("vision-transformer") if panel["title"].startswith("digits, and where"))
+    assert len(looked["items"]) == 16
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_prompt_is_shown_in_the_tokens_that_the_model_reads():
+    request = PlayRequest("language-model", settings=("tokens=bpe", "vocab_size=290", "context=8"))
+    player, events = opened(request)
+    player.handle("probe", "the river runs")
+    _, looked, cut = events[-1]["panels"]
+    pieces = [word[0] for word in cut["lines"][0]]
+    assert "".join(pieces).replace("␣", " ") == "the river runs"
+    assert len(pieces) < len("the river runs")
+    assert len(looked["values"]) == len(looked["columns"]) == len(pieces) + 1  # the start is no token of the text

@@ -14,7 +14,7 @@ import margin.graphs.generators
 from margin import catalog
 from margin.core.parts import Part
 from margin.neural import activations, initialize, losses, normalization, regularizers
-from margin.neural.parts import chosen, described
+from margin.neural.parts import choose, describe
 from margin.store.container import StoreError
 from margin.store.models import load_state, save_state
 
@@ -238,17 +238,17 @@ def test_a_norm_stands_behind_every_convolution():
 
 def test_parts_in_files_are_checked():
     table = activations.ACTIVATIONS
-    assert described("activation", "relu", table) == "relu"
-    assert described("activation", activations.ELU(0.5), table) == {"name": "elu", "alpha": 0.5}
+    assert describe("activation", "relu", table) == "relu"
+    assert describe("activation", activations.ELU(0.5), table) == {"name": "elu", "alpha": 0.5}
     for wrong in ("swish", {"name": "elu", "alpha": -1}, {"name": "elu", "beta": 1}, {"alpha": 1.0}, 3, None):
         with pytest.raises((ValueError, TypeError)):
-            chosen("activation", wrong, table)
+            choose("activation", wrong, table)
 
     class Own(activations.Activation):
         name = "own"
 
     with pytest.raises(ValueError, match=r"must be an object of a class of the library.*got Own"):
-        described("activation", Own(), table)
+        describe("activation", Own(), table)
 
 
 def test_every_part_of_the_tables_is_in_the_registry():

@@ -59,7 +59,7 @@ def test_losses_count_pairs_that_train_and_in_evaluation_those_that_do_not():
 def test_every_network_holds_out_its_fraction_of_every_class():
     y = load_iris().target
     model = TabularNetClassifier(4, validation_fraction=0.2)
-    trains = model._drawn(150, 0, y, given=None)
+    trains = model._draw_rows(150, 0, y, given=None)
     assert trains.sum(axis=0).tolist() == [120] * 4
     assert (np.array([trains[y == label].sum(axis=0) for label in range(3)]) == 40).all()
     assert not (trains == trains[:, :1]).all()

@@ -5,7 +5,7 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn import functional
 
-from margin.neural.written_gradients import rms_normalized, squared_rectifier, turned
+from margin.neural.written_gradients import rms_normalized, squared_rectifier, turn
 
 SEED = torch.Generator().manual_seed(0)
 X = torch.randn(3, 4, 6, generator=SEED, dtype=torch.float64)
@@ -21,7 +21,7 @@ def composed_turn(x):
 FORMS = {
     "norm": (lambda x, w: rms_normalized(x, w, 1e-3), lambda x, w: functional.rms_norm(x, (6,), w, 1e-3)),
     "square": (lambda x, w: squared_rectifier(x * w), lambda x, w: functional.relu(x * w).square()),
-    "turn": (lambda x, w: turned(x * w, COS, SIN), lambda x, w: composed_turn(x * w)),
+    "turn": (lambda x, w: turn(x * w, COS, SIN), lambda x, w: composed_turn(x * w)),
 }
 
 

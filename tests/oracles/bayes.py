@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import special, stats
 from sklearn import discriminant_analysis, naive_bayes
 from tests.oracles import oracle
 
 from margin import bayes as ours
-from margin.core.verdict import Verdict, every, near
+from margin.bayes import QuadraticDiscriminantAnalysis
+from margin.core.verdict import Verdict, equal, every, near
 
 
 def classes(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -17,7 +19,7 @@ def classes(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return X, y, X[:8] + 0.1, rng.uniform(0.3, 2, size=90)
 
 
-@oracle("margin.bayes.LinearDiscriminantAnalysis")
+@oracle("margin.bayes.linear_discriminant.directions_by_svd", "margin.bayes.LinearDiscriminantAnalysis")
 def linear_discriminant(seed: int) -> Verdict:
     X, y, fresh, _ = classes(seed)
     parts = {}
@@ -56,7 +58,11 @@ def gaussian_naive_bayes(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle(*(f"margin.bayes.{name}" for name in ("CategoricalNB", "MultinomialNB", "BernoulliNB")))
+@oracle(
+    "margin.bayes.posterior.log_priors",
+    "margin.bayes.posterior.log_posterior",
+    *(f"margin.bayes.{name}" for name in ("CategoricalNB", "MultinomialNB", "BernoulliNB")),
+)
 def counted_classes(seed: int) -> Verdict:
     """scikit-learn's with weights, smoothing that is not 1, given priors, and rows that come in two parts."""
     rng = np.random.default_rng(seed)
@@ -80,3 +86,24 @@ def counted_classes(seed: int) -> Verdict:
         at_once = getattr(ours, name)(alpha=0.7, **options).fit(X, y)
         parts[f"{name}_parts"] = near(halves.predict_proba(fresh), at_once.predict_proba(fresh), tolerance=1e-10)
     return every(**parts)
+
+
+@oracle("margin.bayes.QuadraticDiscriminantAnalysis")
+def normal_laws_of_classes(seed: int) -> Verdict:
+    """Weighted rows of three classes: densities with the classes' own covariances, moved towards the identity."""
+    rng = np.random.default_rng(seed)
+    y, weight = rng.permutation(np.repeat([0, 1, 2], [30, 20, 25])), rng.integers(1, 4, 75)
+    X = rng.normal(size=(75, 2)) @ np.array([[1.0, 0.6], [0.0, 0.5]]) * (1 + y[:, None]) + y[:, None]
+    found = {}
+    for shrink in (0.0, 0.3):
+        logs = np.empty((75, 3))
+        for c in range(3):
+            rows = np.repeat(X[y == c], weight[y == c], axis=0)
+            covariance = (1 - shrink) * np.cov(rows.T) + shrink * np.eye(2)
+            prior = len(rows) / weight.sum()
+            logs[:, c] = stats.multivariate_normal(rows.mean(axis=0), covariance).logpdf(X) + np.log(prior)
+        expected = np.exp(logs - special.logsumexp(logs, axis=1, keepdims=True))
+        model = QuadraticDiscriminantAnalysis(reg_param=shrink).fit(X, y, sample_weight=weight)
+        found[f"shrink_{shrink:g}"] = near(model.predict_proba(X), expected, tolerance=1e-8)
+        found[f"labels_{shrink:g}"] = equal(model.predict(X).tolist(), expected.argmax(axis=1).tolist())
+    return every(**found)

@@ -10,7 +10,17 @@ from scipy import stats
 from tests.oracles import oracle
 
 from margin.core.verdict import Verdict, equal, every, near
-from margin.data import Table, load, preprocessor, quantile_bins, stratified_split, three_way_split, time_split
+from margin.data import (
+    Table,
+    detect_task,
+    load,
+    preprocessor,
+    quantile_bins,
+    random_folds,
+    stratified_split,
+    three_way_split,
+    time_split,
+)
 from margin.data.batching import collate
 from margin.data.generators import noisy_function, swiss_roll
 from margin.data.image_arrays import first_channels
@@ -18,6 +28,7 @@ from margin.data.image_sets import load_cifar10, preprocess_imagenet
 from margin.data.labeled_images import load_cifar100, load_lsun, read_captioned_images
 from margin.data.meshes import AMBIENT, read_mesh, render
 from margin.data.preprocessing import frame
+from margin.data.splits import random_split
 
 MEAN, DEVIATION = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 
@@ -70,7 +81,10 @@ def pictures_by_pillow(seed: int) -> Verdict:
     )
 
 
-@oracle("margin.data.image_sets.load_cifar10", "margin.data.labeled_images.load_cifar100")
+@oracle(
+    "margin.data.image_sets.load_cifar10",
+    "margin.data.labeled_images.load_cifar100",
+)
 def pictures_byte_by_byte(seed: int) -> Verdict:
     """Files written here, red, green and blue plane by plane, with one or two bytes of labels before them."""
     rng = np.random.default_rng(seed)
@@ -91,7 +105,12 @@ def pictures_byte_by_byte(seed: int) -> Verdict:
     )
 
 
-@oracle("margin.data.labeled_images.load_lsun", "margin.data.labeled_images.read_captioned_images")
+@oracle(
+    "margin.data.image_folder.read_images",
+    "margin.data.image_folder.open_image_folder",
+    "margin.data.labeled_images.load_lsun",
+    "margin.data.labeled_images.read_captioned_images",
+)
 def pictures_in_folders(seed: int) -> Verdict:
     """Files that Pillow wrote, without loss and not square, read in the order of their names."""
     from PIL import Image
@@ -177,3 +196,25 @@ def columns_by_hand(seed: int) -> Verdict:
         stacked=near(collate(list(batch))[2, 1], [float(v) for v in batch[2][1]], tolerance=0.0),
         order=equal(collate(list(batch)).shape, (3, 2, 5)),
     )
+
+
+@oracle("margin.data.random_folds", "margin.data.splits.random_split", "margin.data.detect_task")
+def rows_dealt_and_targets_told(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    folds, again = (list(random_folds(14, 4, seed)) for _ in range(2))
+    train, test = random_split(30, 0.3, seed)
+    firsts = np.bincount(np.concatenate([random_split(10, 0.2, s)[1] for s in range(1000 * seed, 1000 * seed + 500)]))
+    targets = {
+        "regression": [rng.normal(size=30), rng.permutation(30), np.arange(25) % 23],
+        "classification": [rng.choice(["a", "b"], 9), np.arange(60) % 3, np.array([4, 9, 9, 4]), np.arange(8) % 2 == 0],
+    }
+    return every(
+        once=equal(sorted(np.concatenate([part for _, part in folds]).tolist()), list(range(14))),
+        rest=equal([sorted([*a, *b]) for a, b in folds], [list(range(14))] * 4),
+        sizes=equal(sorted(len(part) for _, part in folds), [3, 3, 4, 4]),
+        same_seed=equal([part.tolist() for _, part in folds], [part.tolist() for _, part in again]),
+        split=equal((sorted([*train, *test]), len(test)), (list(range(30)), 9)),
+        evenly=near(firsts / 100, np.ones(10), tolerance=0.5),  # standard errors are 0.09
+        tasks=equal({name: [detect_task(y) for y in ys] for name, ys in targets.items()},
+                    {name: [name] * len(ys) for name, ys in targets.items()}),
+    )  # fmt: skip

@@ -10,8 +10,9 @@ from tests.oracles import oracle
 from torch import nn
 
 from margin.core.verdict import Verdict, equal, every, near
+from margin.interpretation import permutation_importance
 from margin.interpretation.attribution import class_activation_map, grad_cam, resize_map
-from margin.interpretation.language_parts import ablated, ablations, completion_log_probability
+from margin.interpretation.language_parts import ablate, ablations, activations, completion_log_probability
 from margin.neural.weights import build
 from margin.text import LanguageModel
 
@@ -70,7 +71,7 @@ def pixels_between_pixels(seed: int) -> Verdict:
     return near(resize_map(heat, height, width), expected, tolerance=1e-9)
 
 
-@oracle(*(f"{PATH}.language_parts.{name}" for name in ("ablated", "ablations")))
+@oracle(*(f"{PATH}.language_parts.{name}" for name in ("ablate", "ablations")))
 def a_part_that_writes_nothing(seed: int) -> Verdict:
     """Silencing a part is a model whose last matrix of that part is 0; afterwards all is as before."""
     texts = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"]
@@ -89,7 +90,7 @@ def a_part_that_writes_nothing(seed: int) -> Verdict:
                 expected.append(math.exp(completion_log_probability(model, prompt, completion)))
                 for p, old in zip(linears[-1].parameters(), kept):
                     p.copy_(old)
-            with ablated(model, block, part):
+            with ablate(model, block, part):
                 silenced.append(math.exp(completion_log_probability(model, prompt, completion)))
     found = ablations(model, prompt, completion)
     return every(
@@ -98,4 +99,51 @@ def a_part_that_writes_nothing(seed: int) -> Verdict:
         drops=near([one.drop for one in found], [before - after for after in expected], tolerance=1e-7),
         order=equal([(one.block, one.part) for one in found], [(b, p) for b in range(2) for p in ("attention", "mlp")]),
         as_before=near(math.exp(completion_log_probability(model, prompt, completion)), before, tolerance=0.0),
+    )
+
+
+@oracle("margin.interpretation.permutation_importance")
+def columns_shuffled_one_by_one(seed: int) -> Verdict:
+    """The same shuffles by the same seed, each scored by hand; a column that the model ignores loses nothing."""
+
+    class Weighted:
+        def score(self, X: np.ndarray, y: np.ndarray) -> float:
+            return -float(np.mean((2 * X[:, 0] - X[:, 1] - y) ** 2))
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    y = 2 * X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=30)
+    drops = permutation_importance(Weighted(), X, y, n_repeats=3, random_state=seed)
+    again, expected = np.random.default_rng(seed), np.empty((3, 3))
+    for j in range(3):
+        for repeat in range(3):
+            shuffled = X.copy()
+            shuffled[:, j] = X[again.permutation(30), j]
+            losses = [np.mean((2 * rows[:, 0] - rows[:, 1] - y) ** 2) for rows in (shuffled, X)]
+            expected[j, repeat] = losses[0] - losses[1]
+    return every(drops=near(drops, expected, tolerance=1e-10), ignored=near(drops[2], np.zeros(3), tolerance=0.0))
+
+
+@oracle("margin.interpretation.language_parts.activations")
+def what_parts_of_a_block_add(seed: int) -> Verdict:
+    """Of two texts, from the weights: what leaves a block, and what its two parts add to what came in."""
+    model = LanguageModel(d_model=8, n_heads=2, n_blocks=2, context=12, max_iter=1, random_state=seed)
+    model.fit("".join(np.random.default_rng(seed).choice(list("abcd"), 120)))
+    module, codes = model._ready_module(), model._codes()
+    found: dict[str, list[np.ndarray]] = {"attention": [], "mlp": [], "block": []}
+    with torch.no_grad():
+        for text in ("abca", "dcb"):
+            x = module.embedding(torch.from_numpy(codes.joined([text], "oracle")[:-1])[None])
+            x = module.stack.blocks[0](x)
+            block = module.stack.blocks[1]
+            added = block.attention(block.attention_norm(x), causal=True)
+            after = x + added
+            out = block(x)
+            for name, part in (("attention", added), ("mlp", out - after), ("block", out)):
+                found[name].append(part[0, 1:].numpy())
+    return every(
+        **{
+            name: near(activations(model, ["abca", "dcb"], 1, name), np.concatenate(parts), tolerance=1e-5)
+            for name, parts in found.items()
+        }
     )

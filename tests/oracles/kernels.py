@@ -20,7 +20,9 @@ from tests.oracles import oracle
 from margin import kernels as ours
 from margin.core.verdict import Verdict, above, equal, every, near, raises
 from margin.kernels import geometry
+from margin.kernels.dual import DualProblem, duality_gap
 from margin.kernels.hard_margin import is_separable
+from margin.kernels.kernel_columns import ProductColumns
 from margin.kernels.optimality import dual_objective, offset_between
 from margin.kernels.word_kernel import word_kernel
 
@@ -53,7 +55,7 @@ def svc(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle("margin.kernels.LinearSVC")
+@oracle("margin.kernels.hinge.hinge_objective", "margin.kernels.LinearSVC")
 def linear_svc(seed: int) -> Verdict:
     X, y, w, _ = clouds(seed)
     two, parts = y < 2, {}
@@ -172,7 +174,9 @@ def words_and_planes(seed: int) -> Verdict:
     )
 
 
-@oracle("margin.kernels.PolynomialKernel")
+@oracle(
+    "margin.kernels.PolynomialKernel",
+)
 def polynomial_kernel(seed: int) -> Verdict:
     X, _, _, fresh = clouds(seed)
     model = ours.PolynomialKernel(degree=3, gamma=0.6, coef0=1.3)
@@ -183,7 +187,11 @@ def polynomial_kernel(seed: int) -> Verdict:
     )
 
 
-@oracle("margin.kernels.GaussianProcessRegressor")
+@oracle(
+    "margin.kernels.gaussian_process.triangular.solve_factored",
+    "margin.kernels.gaussian_process.triangular.cholesky_in_place",
+    "margin.kernels.GaussianProcessRegressor",
+)
 def gaussian_process(seed: int) -> Verdict:
     X, _, _, fresh = clouds(seed, 30)
     y = 3 + np.sin(2 * X[:, 0]) + 0.5 * X[:, 1]
@@ -257,4 +265,27 @@ def kernels_and_their_algebra(seed: int) -> Verdict:
         alone=near(
             alone.predict(Z), PeerRidge(0.4, kernel="rbf", gamma=0.8).fit(X, Y[:, 0]).predict(Z), tolerance=1e-8
         ),
+    )
+
+
+@oracle("margin.kernels.geometry.side_of_plane", "margin.kernels.dual.duality_gap")
+def sides_and_gaps(seed: int) -> Verdict:
+    """Signs of inner products; half the quadratic form and the slacks minus the dual, where that is not optimal."""
+    rng = np.random.default_rng(seed)
+    X, w, y = rng.normal(size=(9, 3)), rng.normal(size=3), np.repeat([-1.0, 1.0], [5, 4])
+    signs = [int(np.sign(sum(a * b for a, b in zip(row, w)) - 0.3)) for row in X]
+    K = np.exp(-0.4 * cdist(X, X, "sqeuclidean"))
+    C = rng.uniform(0.5, 1.5, 9)
+    low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    columns = ProductColumns(K, np.eye(9), lambda block: None, np.dtype(np.float64))
+    problem = DualProblem(columns, y, low, high, 0.0, 1e-9)
+    beta = rng.uniform(0.1, 0.9, 9) * np.where(y > 0, high, low)
+    beta[y > 0] *= -beta[y < 0].sum() / beta[y > 0].sum()
+    problem.beta, problem.score = beta, y - K @ beta
+    scores = K @ beta + problem.offset
+    primal = 0.5 * beta @ K @ beta + (C * np.maximum(0, 1 - y * scores)).sum()
+    dual = y @ beta - 0.5 * beta @ K @ beta
+    return every(
+        sides=equal(geometry.side_of_plane(X, w, -0.3).tolist(), signs),
+        gap=near(duality_gap(problem), primal - dual, tolerance=1e-9),
     )

@@ -243,3 +243,26 @@ def rates_at_every_threshold(seed: int) -> Verdict:
         true=near(tpr, rates[1], tolerance=1e-10),
         all_of_them=near(np.sort(thresholds[1:]), np.unique(score), tolerance=0.0),
     )
+
+
+@oracle("margin.metrics.jaccard", "margin.metrics.recall_at_fpr")
+def overlaps_and_alarms(seed: int) -> Verdict:
+    """Three classes with weights by scikit-learn; recalls at every threshold, with ties among the scores."""
+    rng = np.random.default_rng(seed)
+    y, found, weight = rng.integers(0, 3, 60), rng.integers(0, 3, 60), rng.uniform(0.2, 2.0, 60)
+    positive, score = rng.random(40) < 0.4, rng.integers(0, 9, 40) / 8
+    allowed = [cut for cut in [*np.unique(score), 2.0] if np.mean(score[~positive] >= cut) <= 0.2]
+    recalls = [np.mean(score[positive] >= cut) for cut in allowed]
+    several = {
+        average: near(
+            ours.jaccard(y, found, average=average, sample_weight=weight),
+            theirs.jaccard_score(y, found, average=average, sample_weight=weight),
+            tolerance=1e-12,
+        )
+        for average in ("macro", "micro", "weighted")
+    }
+    return every(
+        **several,
+        binary=near(ours.jaccard(y == 1, found == 1), theirs.jaccard_score(y == 1, found == 1), tolerance=1e-12),
+        recall=near(ours.recall_at_fpr(positive.astype(int), score, 0.2), max(recalls), tolerance=1e-12),
+    )

@@ -16,7 +16,7 @@ from margin.notes.claims.chance import plausible
 from margin.representation.clip import CLIP, TextEncoder, zero_shot_probabilities
 from margin.representation.contrastive import clip_loss, cosine_similarity, nt_xent
 from margin.representation.factors import FactorModel
-from margin.representation.metric_learning import nca_objective
+from margin.representation.metric_learning import NeighborhoodComponentsAnalysis, nca_objective
 from margin.representation.pretraining import masked_words, next_words, pretrain
 from margin.representation.riemannian import curve_length, geodesic_curve, local_metric, pullback_metric
 from margin.representation.simclr import SimCLR
@@ -98,7 +98,7 @@ def pairs_by_torch(seed: int) -> Verdict:
     )
 
 
-@oracle("margin.representation.factors.FactorModel")
+@oracle("margin.representation.factors.embed", "margin.representation.factors.FactorModel")
 def ratings_by_hand(seed: int) -> Verdict:
     """Products of two rows plus two biases; first factors normal with deviation 0.3."""
     model = FactorModel(400, 300, 5, seed=seed)
@@ -143,7 +143,7 @@ def captions_of_unequal_length(seed: int) -> Verdict:
     similarity = model.similarity(images[:3], names)
     odds = np.exp(float(model._ready_module().scale.detach()) * similarity)
     return every(
-        pooled=near(encoder.pooled(tokens).numpy(), means, tolerance=1e-12),
+        pooled=near(encoder.pool(tokens).numpy(), means, tolerance=1e-12),
         alone=near(model.encode_texts(captions[1:2]), model.encode_texts(captions[:3])[1:2], tolerance=1e-6),
         chosen=near(model.zero_shot(images[:3], names, "{c}"), odds / odds.sum(axis=1, keepdims=True), tolerance=1e-5),
     )
@@ -262,4 +262,35 @@ def loss_of_two_views_by_hand(seed: int) -> Verdict:
     return every(
         loss=near(found, (np.array(losses[:8]) + losses[8:]) / 2, tolerance=1e-4),
         code=near(model.transform(images), code, tolerance=1e-3),
+    )
+
+
+@oracle("margin.representation.metric_learning.NeighborhoodComponentsAnalysis")
+def a_metric_at_its_best(seed: int) -> Verdict:
+    """Columns in units of their own: at the map found, the stochastic neighbors' hits, added by hand, are highest."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(30) % 3
+    X = (rng.normal(size=(30, 3)) + np.column_stack([y, -y, 0 * y])) * [1.0, 40.0, 0.2]
+    start = rng.normal(size=(2, 3)) / X.std(axis=0)
+    model = NeighborhoodComponentsAnalysis(2, init=start, max_iter=300, tol=1e-9).fit(X, y)
+
+    def hits(A: np.ndarray) -> float:
+        Z = X @ A.T
+        total = 0.0
+        for i in range(30):
+            p = np.exp(-((Z[i] - Z) ** 2).sum(axis=1))
+            p[i] = 0.0
+            total += p[y == y[i]].sum() / p.sum()
+        return total
+
+    step = 1e-5 / X.std(axis=0)
+    slopes = [
+        (hits(model.components_ + e) - hits(model.components_ - e)) / 2e-5
+        for e in (row[:, None] * column * step for row in np.eye(2) for column in np.eye(3))
+    ]
+    return every(
+        flat=near(slopes, np.zeros(6), tolerance=0.02),
+        better=equal(hits(model.components_) >= hits(start), True),
+        mapped=near(model.transform(X), X @ model.components_.T, tolerance=1e-10),
+        metric=near(model.mahalanobis_, model.components_.T @ model.components_, tolerance=1e-10),
     )

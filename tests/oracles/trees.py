@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
@@ -19,6 +21,7 @@ from margin.trees.cart.structure import n_leaves
 from margin.trees.cart.walking import apply
 from margin.trees.columns import feature_count
 from margin.trees.forest.bootstrap import sample_counts
+from margin.trees.multiway import c45_growing, thresholds
 from margin.trees.multiway.gains import gain_of_counts
 
 
@@ -80,7 +83,7 @@ def _rows_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return label, value
 
 
-@oracle("margin.trees.C45")
+@oracle("margin.trees.multiway.attribute_costs.costs_of_columns", "margin.trees.C45")
 def first_questions(seed: int) -> Verdict:
     """At the root: the best ratio among columns whose gain is at least the mean, columns of many values not counted."""
     rng = np.random.default_rng(seed)
@@ -285,11 +288,18 @@ def rounds_of_boosting(seed: int) -> Verdict:
         # At the best step the slopes, residuals cut at delta, add up to nothing.
         slope = lambda c, r=inside: np.clip(r - c, -delta, delta).sum()  # noqa: E731
         moved[leaves == leaf] = optimize.brentq(slope, inside.min(), inside.max(), xtol=1e-13)
+    weight = rng.uniform(0.2, 3.0, 120)
+    weighted = ours.GradientBoostingRegressor(n_estimators=2, learning_rate=0.5, max_depth=2, random_state=0)
+    G = np.full(120, np.average(y, weights=weight))
+    for _ in range(2):
+        tree = theirs.DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, y - G, weight)
+        G = G + 0.5 * tree.predict(X)
     loss, at, h = boosting.AbsoluteLoss(), F + 0.05, 1e-6
     slopes = -(loss.evaluate(y, at + h)[0] - loss.evaluate(y, at - h)[0]) / (2 * h)
     return every(
         stages=near(np.array(list(model.staged_predict(X))), np.array(stages), tolerance=1e-8),
         last=near(model.predict(X), stages[-1], tolerance=1e-8),
+        weighted=near(weighted.fit(X, y, weight).predict(X), G, tolerance=1e-8),
         huber=near(robust.predict(X), np.median(y) + 0.3 * moved, tolerance=1e-8),
         written=near(written.predict(X), stages[-1], tolerance=1e-6),
         slopes=near(boosting.pseudo_residuals(loss, y, at), slopes, tolerance=1e-5),
@@ -332,6 +342,19 @@ def questions_by_gain(seed: int) -> Verdict:
         inside = sum(table.sum() / 60 * bits(table) for table in tables)
         gains.append(bits(np.unique(y, return_counts=True)[1]) - inside)
     root = next(iter(ours.ID3(max_depth=1).iterate(X, y)))
+    copies = rng.integers(1, 4, 60)  # a weight counts copies
+    copied = next(iter(ours.ID3(max_depth=1).iterate(np.repeat(X, copies, axis=0), np.repeat(y, copies))))
+    heavy = next(iter(ours.ID3(max_depth=1).iterate(X, y, copies)))
+    large = [np.repeat(column, copies) for column in X.T]
+    labels, total = np.repeat(y, copies), copies.sum()
+    inside = [
+        sum(
+            np.sum(column == v) / total * bits(np.unique(labels[column == v], return_counts=True)[1])
+            for v in set(column)
+        )
+        for column in large
+    ]
+    heavy_gains = bits(np.unique(labels, return_counts=True)[1]) - np.array(inside)
     model = ours.ID3(max_depth=1).fit(X, y)
     best = X[:, int(np.argmax(gains))]
     commonest = {
@@ -342,5 +365,95 @@ def questions_by_gain(seed: int) -> Verdict:
     return every(
         entropy=near(root["entropy"], bits(np.unique(y, return_counts=True)[1]), tolerance=1e-9),
         gains=near([root[f"gain x{k}"] for k in range(3)], gains, tolerance=1e-9),
+        weighted=near([heavy[f"gain x{k}"] for k in range(3)], heavy_gains, tolerance=1e-9),
+        as_copies=equal(heavy.values, copied.values),
         answers=equal(model.predict(X)[clear].tolist(), [commonest[v] for v in best[clear]]),
+    )
+
+
+@oracle(*(f"margin.trees.multiway.{name}" for name in ("c45_growing.divide", "category_tree.class_fractions",
+                                                      "thresholds.threshold_scan")))  # fmt: skip
+def rows_that_go_several_ways(seed: int) -> Verdict:
+    """Rows of unequal weight with missing values: parts of a row, fractions at a leaf, the best cut by trying all."""
+    rng = np.random.default_rng(seed)
+    X, y, weight = rng.integers(0, 3, size=(30, 1)).astype(float), rng.integers(0, 2, 30), rng.uniform(0.3, 2.5, 30)
+    X[rng.random(30) < 0.25] = np.nan
+    known = ~np.isnan(X[:, 0])
+    share = [weight[known & (X[:, 0] == v)].sum() / weight[known].sum() for v in range(3)]
+    branches, parts = c45_growing.divide(
+        X, c45_growing.PartialRows(np.arange(30), weight), c45_growing.Split(0, np.nan, 0.1, 0.1)
+    )
+    weights = np.zeros((3, 30))
+    for k, part in enumerate(parts):
+        weights[k, part.number] = part.weight
+    expected = np.array([np.where(known, (X[:, 0] == v) * weight, share[v] * weight) for v in range(3)])
+    model = ours.C45(confidence=None, min_samples_leaf=0.01, max_depth=1)
+    table = np.where(known, np.where(known, X[:, 0], 0).astype(int).astype(str), None).astype(object)[:, None]
+    model.fit(table, y, weight)
+    at = np.array([[expected[v][y == c].sum() for c in (0, 1)] for v in range(3)])
+    per_leaf = at / at.sum(axis=1, keepdims=True)
+    unknown = sum(at[v].sum() / at.sum() * per_leaf[v] for v in range(3))
+    asked = model.predict_proba(np.array([["0"], ["1"], ["2"], [None]], dtype=object))
+    x, cuts = rng.normal(size=12), rng.integers(0, 2, 12)
+    u = rng.uniform(0.5, 2.0, 12)
+    gains = {}
+    for low, high in zip(np.sort(x)[:-1], np.sort(x)[1:]):
+        sides = [np.array([u[side & (cuts == c)].sum() for c in (0, 1)]) for side in (x <= low, x > low)]
+        gains[low, high] = bits(sum(sides)) - sum(side.sum() / u.sum() * bits(side) for side in sides)
+    scan = thresholds.threshold_scan(x[:, None], cuts, u, 2, 0.01, "gain")
+    best = max(gains, key=gains.__getitem__)
+    return every(
+        branches=equal(branches.tolist(), [0, 1, 2]),
+        parts=near(weights, expected, tolerance=1e-12),
+        fractions=near(asked[:3], per_leaf, tolerance=1e-9),
+        missing=near(asked[3], unknown, tolerance=1e-9),
+        gain=near(scan.gain[0], gains[best], tolerance=1e-9),
+        cut=equal(bool(best[0] <= scan.value[0] < best[1]), True),
+    )
+
+
+@oracle("margin.trees.cart.pruning.prune_by_error", "margin.trees.error_based_pruning",
+        "margin.trees.RandomForestClassifier.votes")  # fmt: skip
+def leaves_that_do_not_pay(seed: int) -> Verdict:
+    """Every way to prune a small tree, by its errors on held-back rows; upper limits of errors; votes one by one."""
+    rng = np.random.default_rng(seed)
+    X, held = rng.normal(size=(60, 3)), rng.normal(size=(50, 3))
+    y, truth = (rng.integers(0, 3, n) for n in (60, 50))
+    tree = ours.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)._tree
+
+    def errors(arrays: Any, node: int, rows: np.ndarray) -> tuple[float, int]:
+        """The fewest errors below a node of any pruned tree, and the fewest leaves that have them."""
+        own = float(np.sum(truth[rows] != arrays["value"][node].argmax()))
+        if arrays["feature"][node] < 0:
+            return own, 1
+        left = held[rows, arrays["feature"][node]] <= arrays["threshold"][node]
+        parts = [errors(arrays, arrays[side][node], rows[go]) for side, go in (("left", left), ("right", ~left))]
+        below = sum(part[0] for part in parts)
+        return (own, 1) if own <= below else (below, sum(part[1] for part in parts))
+
+    pruned = pruning.prune_by_error(tree, held, truth)
+    counted = float(np.sum(pruned["value"][apply(pruned, held)].argmax(axis=1) != truth))
+    forest = ours.RandomForestClassifier(5, max_depth=3, random_state=seed).fit(X, y)
+    votes = np.zeros((50, 3), dtype=int)
+    for member in forest.estimators_:
+        votes[np.arange(50), member.predict_proba(held).argmax(axis=1)] += 1
+    table = rng.choice(list("abc"), size=(40, 2)).astype(object)
+    grown = ours.C45(confidence=None, min_samples_leaf=1).fit(table, rng.integers(0, 2, 40))
+    cut = ours.error_based_pruning(grown.tree_, 0.25)
+
+    def pessimist(arrays: Any, node: int) -> tuple[float, int]:
+        n, wrong = arrays["value"][node].sum(), arrays["value"][node].sum() - arrays["value"][node].max()
+        own = n * (stats.beta.ppf(0.75, wrong + 1, n - wrong) if wrong < n else 1.0)
+        first, count = arrays["first_child"][node], arrays["n_children"][node]
+        if not count:
+            return own, 1
+        parts = [pessimist(arrays, child) for child in range(first, first + count)]
+        below = sum(part[0] for part in parts)
+        return (own, 1) if own <= below + 1e-9 else (below, sum(part[1] for part in parts))
+
+    return every(
+        errors=near(counted, errors(tree, 0, np.arange(50))[0], tolerance=0.0),
+        leaves=equal(int(n_leaves(pruned)), errors(tree, 0, np.arange(50))[1]),
+        votes=equal(forest.votes(held).tolist(), votes.tolist()),
+        pessimist=equal(int((cut["n_children"] == 0).sum()), pessimist(grown.tree_, 0)[1]),
     )

@@ -9,7 +9,7 @@ from margin.physics.least_squares import ResidualSquares
 from margin.physics.pinn import PINN, Condition
 from margin.physics.residuals import Known, carried_layout, mixes_rows
 from margin.physics.solution_network import SolutionLoss, SolutionNetwork
-from margin.physics.taylor import closed
+from margin.physics.taylor import close_keys
 
 
 def network(outputs=2, activation="tanh", coefficients=None, d=3, periods=None):
@@ -71,9 +71,9 @@ def test_what_cannot_be_carried_is_differentiated(residual, points):
 
 
 def test_keys_are_closed_under_what_they_need():
-    assert closed([(2, 0)]).keys == ((), (0,), (2,), (0, 2))
+    assert close_keys([(2, 0)]).keys == ((), (0,), (2,), (0, 2))
     with pytest.raises(ValueError, match="up to the second; got one of order 3"):
-        closed([(0, 0, 0)])
+        close_keys([(0, 0, 0)])
 
 
 def test_rows_that_mix_are_noticed(points):

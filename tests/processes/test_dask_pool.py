@@ -10,6 +10,7 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -164,3 +165,28 @@ def winner_there(folder):
 def test_a_comparison_runs_on_a_worker(tmp_path):
     with cluster_client("local:1") as client:
         assert client.submit(winner_there, tmp_path / "run").result(timeout=600) == "gaussian-nb"
+
+
+def test_the_winner_of_a_comparison_of_many_files_is_fitted_by_the_cluster(client, tmp_path, monkeypatch):
+    """On rows drawn from all files trials run on the cluster; its workers read all files for the last fit."""
+    from margin.selection.dask_cluster import DaskParts
+    from margin.service.comparison import drawn
+
+    monkeypatch.setattr(drawn, "MOST_ROWS", 60)
+    monkeypatch.setattr(drawn, "LEAST_ROWS", 60)
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    (tmp_path / "rows").mkdir()
+    for i in range(3):
+        frame = pd.DataFrame(X[40 * i : 40 * i + 40], columns=["a", "b"])
+        frame.assign(y=frame["a"] - frame["b"]).to_parquet(tmp_path / "rows" / f"{i}.parquet")
+    passes, files = [], []
+    monkeypatch.setattr(DaskParts, "map", lambda self, *work, map=DaskParts.map: passes.append(1) or map(self, *work))
+    for cluster in (None, client):
+        found = margin.compare(
+            margin.stream(tmp_path / "rows", "y"), models=["ridge"], folds=2, n_jobs=1, ensembles=False, curve=False,
+            cluster=cluster, out=tmp_path / type(cluster).__name__,
+        )  # fmt: skip
+        assert found.fitted_on == "all rows"
+        files.append((tmp_path / type(cluster).__name__ / "model.safetensors").read_bytes())
+        assert bool(passes) == (cluster is not None)
+    assert files[0] == files[1]

@@ -9,7 +9,7 @@ import pytest
 
 import margin
 from margin.report.markdown import code, plain
-from margin.service.columns_as_csv import guarded
+from margin.service.columns_as_csv import guard_cell
 from margin.service.fit_request import FitRequest
 from margin.service.training import fit
 
@@ -68,6 +68,6 @@ def test_a_card_carries_no_markup_of_its_data(tmp_path, monkeypatch):
 
 def test_formulas_are_guarded_only_on_request():
     for text in ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "-a", " =1", "\t=1"):
-        assert guarded(text) == "'" + text
+        assert guard_cell(text) == "'" + text
     for kept in ("-1", "+2.5e-3", "a-b", "", 3, -4.5, None, True):
-        assert guarded(kept) is kept
+        assert guard_cell(kept) is kept

@@ -8,6 +8,7 @@ from sklearn.base import clone
 import margin
 from margin.core.streaming import InOrder
 from margin.data.streams import stream, table_stream
+from margin.selection import dask_cluster
 from margin.selection.dask_cluster import cluster_client, on_cluster
 from margin.store import save
 
@@ -73,3 +74,33 @@ def test_a_client_is_used_and_left_open(client):
     assert client.status == "running"
     with pytest.raises(TypeError, match=r"client must be a dask\.distributed\.Client; got str"):
         on_cluster(None, "local:2")
+
+
+def test_a_scheduler_without_workers_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(dask_cluster, "PATIENCE", "100ms")
+    local = distributed.LocalCluster(
+        n_workers=0, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+    )
+    with local as cluster, pytest.raises(ValueError, match=r"^cluster: no worker of the scheduler at tcp://"):
+        cluster_client(cluster.scheduler_address).__enter__()
+
+
+def test_a_part_whose_workers_all_end_is_named(data):
+    """The future of such a part raises; here one that stands for it."""
+
+    class Ended:
+        def result(self):
+            raise distributed.KilledWorker("part", None, 4)
+
+        def release(self):
+            pass
+
+    class Client:
+        def submit(self, *_, **__):
+            return Ended()
+
+        def nthreads(self):
+            return {"here": 1}
+
+    with pytest.raises(RuntimeError, match=r"^frame 0: every worker of the cluster that read it ended"):
+        margin.Ridge().fit(data.on(dask_cluster.DaskParts(Client())))

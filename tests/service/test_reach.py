@@ -90,7 +90,7 @@ def package(tmp_path):
 @pytest.fixture
 def reached(package):
     found = package.find("small.Model")
-    return package.reached([found, package.method(found, "fit"), package.method(found, "plot")])
+    return package.reach([found, package.method(found, "fit"), package.method(found, "plot")])
 
 
 def test_a_path_is_followed_through_imports_and_base_classes(package):

@@ -55,7 +55,7 @@ def test_every_attribute_of_every_model_is_declared():
         model = build(entry)
         model.fit(X) if y is None else model.fit(X, y)
         kept = {name for name in learned(model) if name not in ("_sklearn_version", "_loop")}
-        missing = form_of(entry.path).undeclared(dict.fromkeys(kept))
+        missing = form_of(entry.path).list_undeclared(dict.fromkeys(kept))
         if missing:
             undeclared[entry.path] = missing
     assert not undeclared, "declare these in the stored.py of their package"
@@ -66,7 +66,9 @@ def test_every_declared_attribute_has_a_form(entry):
     """Those too that only some parameters bring about."""
     cls = catalog.class_of(entry.name)
     names = [name for name in attributes_of(cls) if not isinstance(getattr(cls, name, None), property)]
-    assert form_of(entry.path).undeclared(dict.fromkeys(names)) == [], "declare these in the stored.py of the package"
+    assert form_of(entry.path).list_undeclared(dict.fromkeys(names)) == [], (
+        "declare these in the stored.py of the package"
+    )
 
 
 def table():
@@ -100,7 +102,7 @@ def test_steps_of_scikit_learn_are_declared_and_come_back(name, tmp_path):
     for part in (transformer, transformer.named_transformers_["step"]):
         path = catalog.registry()[catalog.name_of(part)]
         kept = {key for key in learned(part) if key != "_sklearn_version"}
-        assert form_of(path).undeclared(dict.fromkeys(kept)) == []
+        assert form_of(path).list_undeclared(dict.fromkeys(kept)) == []
     again = margin.load(margin.save(transformer, tmp_path / "f"))
     np.testing.assert_array_equal(again.transform(frame), transformer.transform(frame))
 

@@ -9,7 +9,7 @@ import torch
 from sklearn.base import clone
 
 from margin.neural.weights import copy_weights
-from margin.text.continuing import Drawing, NextToken, continued, penalized, until
+from margin.text.continuing import Drawing, NextToken, continue_text, penalize, until
 from margin.text.language_model import LanguageModel
 from margin.text.scoring import token_log_probabilities, window_start
 from margin.text.token_codes import TextCodes
@@ -35,7 +35,7 @@ def test_codes_round_trip(kind):
 
 def test_scores_are_log_probabilities_one_by_one(model):
     text = "the cat sat. "
-    codes = model._codes().joined([text], "")
+    codes = model._codes().join_texts([text], "")
     with torch.no_grad():
         expected = [
             float(torch.log_softmax(model._ready_module()(torch.from_numpy(codes[None, :k])).double()[0, -1], 0)[code])
@@ -51,7 +51,7 @@ def test_scores_are_log_probabilities_one_by_one(model):
 def test_long_texts_are_scored_as_they_would_be_written(model):
     """Each token given the tokens that a text in the making would draw it from: all, or at least half a context."""
     text = "".join(TEXTS)[:77]
-    codes, found = model._codes().joined([text], ""), model.token_log_proba(text)
+    codes, found = model._codes().join_texts([text], ""), model.token_log_proba(text)
     assert len(found) == 78
     writer = NextToken(model._ready_module(), 16)
     for n in range(78):
@@ -85,7 +85,7 @@ def test_samples_are_texts_from_their_first_token_to_their_end(model):
 
 def test_greedy_text_is_that_of_the_full_pass(model):
     found = model.generate("the ", max_tokens=9, temperature=0)
-    ids = model._codes().joined(["the "], "")[:-1].tolist()
+    ids = model._codes().join_texts(["the "], "")[:-1].tolist()
     with torch.no_grad():
         for character in found:
             logits = model._ready_module()(torch.tensor([ids]))[0, -1]
@@ -113,17 +113,17 @@ def test_stop_strings_end_the_text_before_them_however_they_are_cut():
 
 
 def test_a_repetition_penalty_pushes_repetitions_down(model):
-    np.testing.assert_array_equal(penalized(np.array([1.0, -1.0]), [0, 1], 1.5), [1 / 1.5, -1.5])
+    np.testing.assert_array_equal(penalize(np.array([1.0, -1.0]), [0, 1], 1.5), [1 / 1.5, -1.5])
     long = {"max_tokens": 40, "temperature": 0}
     variety = [len(set(model.generate("t", repetition_penalty=p, **long))) for p in (1.0, 3.0)]
     assert variety[1] > variety[0]
 
 
 def test_draws_follow_the_probabilities(model):
-    module, ids = model._ready_module(), model._codes().joined(["the "], "")[:-1].tolist()
+    module, ids = model._ready_module(), model._codes().join_texts(["the "], "")[:-1].tolist()
     logits = NextToken(module, 16).after(ids)
     p = np.exp(logits - np.logaddexp.reduce(logits))
-    draws = [next(continued(NextToken(module, 16), ids, 1, Drawing(), s), 0) for s in range(400)]
+    draws = [next(continue_text(NextToken(module, 16), ids, 1, Drawing(), s), 0) for s in range(400)]
     best = int(p.argmax())
     assert abs(np.mean(np.array(draws) == best) - p[best]) < 5 * math.sqrt(p[best] * (1 - p[best]) / 400)
 
@@ -149,7 +149,7 @@ def test_copies_say_the_same(model):
 def test_early_stopping_holds_out_the_end():
     model = LanguageModel(**SMALL, early_stopping=True).fit(TEXTS)
     assert len(model.validation_scores_) == model.n_iter_ == 3
-    tokens = model._codes().joined(TEXTS, "")
+    tokens = model._codes().join_texts(TEXTS, "")
     held = tokens[len(tokens) - math.ceil(0.1 * len(tokens)) :]
     assert max(model.validation_scores_) == pytest.approx(
         token_log_probabilities(model._ready_module(), [held], 16)[0].mean(), rel=1e-5

@@ -129,9 +129,7 @@ def test_long_texts_train_in_pieces_and_are_refused_or_cut_when_asked_about():
 
 def test_pairs_are_cut_evenly():
     model = MaskedLanguageModel(**SMALL, truncate=True)
-    lengths = [
-        [len(p) for p in model._shortened(0, np.arange(a), np.arange(b))] for a, b in ((20, 3), (20, 21), (4, 5))
-    ]
+    lengths = [[len(p) for p in model._shorten(0, np.arange(a), np.arange(b))] for a, b in ((20, 3), (20, 21), (4, 5))]
     assert lengths == [[10, 3], [6, 7], [4, 5]]
 
 

@@ -12,7 +12,7 @@ import margin
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork, mean_of_tokens
 from margin.neural.training.ragged import LengthBatches, RaggedRows, flat_sequences
 from margin.text import TextClassifier
-from margin.text.network_estimator import hidden_at_random
+from margin.text.network_estimator import hide_at_random
 from margin.text.terms import UNKNOWN, TermCodes
 from margin.text.texts import read_text, text_rows
 
@@ -124,10 +124,10 @@ def test_terms():
 def test_tokens_are_hidden_as_often_as_asked_and_padding_never():
     ids = torch.full((50, 100), 7)
     ids[:, 60:] = 0
-    hidden = hidden_at_random(ids, 0.2, torch.Generator().manual_seed(0))
+    hidden = hide_at_random(ids, 0.2, torch.Generator().manual_seed(0))
     assert (hidden[:, 60:] == 0).all()
     assert float((hidden[:, :60] == UNKNOWN).double().mean()) == pytest.approx(0.2, abs=0.03)
-    assert hidden_at_random(ids, 0.0, torch.Generator()) is ids
+    assert hide_at_random(ids, 0.0, torch.Generator()) is ids
 
 
 @pytest.mark.parametrize("architecture", TEXT_ARCHITECTURES)

@@ -45,7 +45,7 @@ def test_the_tokens_and_the_model_are_those_of_the_texts(files, kind, tmp_path, 
     file = TokenFile.write(tmp_path / "tokens", files, kind, 300)
     codes = TextCodes.learn(kind, PLAIN, 300)
     assert file.codes.stored == codes.stored
-    assert file.tokens.tolist() == codes.joined(PLAIN, "test").tolist()
+    assert file.tokens.tolist() == codes.join_texts(PLAIN, "test").tolist()
     assert isinstance(file.tokens, np.memmap)
     assert not file.tokens.flags.writeable
     for name, X in (("file", file), ("texts", PLAIN)):

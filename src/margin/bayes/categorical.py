@@ -103,8 +103,8 @@ class CategoricalNB(Smoothing, NaiveBayes):
             X, codes, weights = X[counted], codes[counted], weights[counted]
         for j, column in enumerate(np.ascontiguousarray(X.T)):
             known = self.categories_[j]
-            values, _ = _extended(known, column[:SAMPLE])
-            values, positions = _extended(values, column)
+            values, _ = _extend(known, column[:SAMPLE])
+            values, positions = _extend(values, column)
             counts = np.zeros((len(self.class_count_), len(values)))
             counts[:, np.searchsorted(values, known)] = self._value_count[j]
             np.add.at(counts.reshape(-1), codes * len(values) + positions, weights)
@@ -145,7 +145,7 @@ class CategoricalNB(Smoothing, NaiveBayes):
         total = np.zeros((len(X), len(self.classes_)))
         columns = zip(np.ascontiguousarray(X.T), self.categories_, self._value_count, self.n_categories_)
         for column, values, counts, n in columns:
-            positions, seen = _located(values, column)
+            positions, seen = _locate(values, column)
             counts = np.hstack([counts, np.zeros((len(counts), 1))])  # the last for values that were not seen
             log_probabilities = category_log_probabilities(counts, self.class_count_, self._smoothing, n)
             total += log_probabilities[:, np.where(seen, positions, len(values))].T
@@ -224,16 +224,16 @@ def _by_category(counts: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
     return counts_by_code
 
 
-def _extended(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _extend(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ascending ``values`` with those of ``column`` that they lack, and the position of every entry among them."""
-    positions, seen = _located(values, column)
+    positions, seen = _locate(values, column)
     if seen.all():
         return values, positions
     values = np.union1d(values, column[~seen])
-    return values, _located(values, column)[0]
+    return values, _locate(values, column)[0]
 
 
-def _located(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _locate(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the entries of ``column`` in ascending ``values``, and whether each is there (else any position)."""
     if not len(values):
         return np.zeros(len(column), dtype=np.intp), np.zeros(len(column), dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,11 +10,21 @@ import numpy as np
 
 from margin.bayes.factors import centered_factor, class_covariance
 from margin.core.classes import encode_classes
+from margin.core.invariants import ArrayOf, FieldsOf, ListOf
 from margin.core.number_range import require_squares
 from margin.core.summaries import union_of
-from margin.foundations.linalg.scatter_factor import ScatterFactor, triangle
+from margin.foundations.linalg.scatter_factor import FACTOR_FIELDS, ScatterFactor, triangle
 
-__all__ = ["ClassFactors", "ClassScatter", "TrainingRows", "mean_row"]
+__all__ = ["CLASS_FACTOR_FIELDS", "ClassFactors", "ClassScatter", "TrainingRows", "mean_row"]
+
+
+#: What a model file holds of the factors of classes.
+CLASS_FACTOR_FIELDS = FieldsOf(
+    {
+        "labels": ArrayOf("n_classes", kind="labels"),
+        "factors": ListOf(FACTOR_FIELDS, size="n_classes"),
+    }
+)
 
 
 class ClassScatter(Protocol):
@@ -90,6 +101,11 @@ class ClassFactors:
     def of(cls, X: np.ndarray, y: np.ndarray) -> ClassFactors:
         labels, codes = encode_classes(y)
         return cls(labels, tuple(ScatterFactor.of(X[codes == c]) for c in range(len(labels))))
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any]) -> ClassFactors:
+        """The factors as :func:`dataclasses.asdict` wrote them down."""
+        return cls(fields["labels"], tuple(ScatterFactor(**factor) for factor in fields["factors"]))
 
     def merge(self, other: ClassFactors) -> ClassFactors:
         labels, mine, theirs = union_of(self.labels, other.labels)

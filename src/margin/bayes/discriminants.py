@@ -9,26 +9,34 @@ Linear if all classes share one covariance, quadratic otherwise.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from margin.bayes.class_scatter import ClassFactors, ClassScatter, TrainingRows
+from margin.bayes.class_scatter import CLASS_FACTOR_FIELDS, ClassFactors, ClassScatter, TrainingRows
 from margin.bayes.posterior import PosteriorClassifier, given_priors
 from margin.core.classes import check_classes, encode_classes
+from margin.core.invariants import sometimes
 from margin.core.new_rows import validate_new_rows
 from margin.core.number_range import validate_squarable
+from margin.core.parameters import attribute
+from margin.core.pieces import LearnsInPieces
 from margin.core.streaming import RowBlock
 from margin.core.summaries import plain_labels
 
 __all__ = ["Discriminant"]
 
 
-class Discriminant(PosteriorClassifier):
+class Discriminant(LearnsInPieces, PosteriorClassifier):
     """Input, priors and decision values of a normal discriminant."""
 
     priors: Any
+    summary_: dict[str, Any] = attribute(
+        sometimes(CLASS_FACTOR_FIELDS), "What partial_fit keeps of the rows: number, mean and factor of every class."
+    )
+
+    _summary_of = staticmethod(ClassFactors.of_fields)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Joint log-probabilities, (n, classes); for two classes the log-odds of the second, (n,)."""
@@ -58,6 +66,20 @@ class Discriminant(PosteriorClassifier):
         if len(rows.labels) < 2:
             raise ValueError(f"{self._name}: y must hold at least two classes; got 1 class, {rows.labels[0]}.")
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from these rows and those of earlier calls, of which only mean and factor of every class were kept.
+
+        The rows of the first call must be of two classes at least; others may come later. Labels that are not among
+        ``classes``, where they are given, are refused.
+        """
+        y = np.asarray(y)
+        if classes is not None and not np.isin(y, classes).all():
+            raise ValueError(
+                f"{self._name}: y must hold labels among classes, {np.unique(classes)}; "
+                f"got {y[~np.isin(y, classes)][0]}."
+            )
+        return self._learn_piece(X, y)
+
     def summarize(self, block: RowBlock) -> ClassFactors:
         """The factors of the classes in some rows of a stream."""
         y = None if block.y is None else plain_labels(block.y)
@@ -72,6 +94,7 @@ class Discriminant(PosteriorClassifier):
     def solve(self, summary: ClassFactors) -> Any:
         """Learn from the factors of all rows."""
         self._check_class_count(summary)
+        self._forget()
         return self._learn(summary)
 
     @abstractmethod

@@ -30,11 +30,11 @@ def centered_factor(
     n, d = X.shape
     size = max(BLOCK_ROWS, 4 * d)
 
-    def centered(rows: slice) -> np.ndarray:
+    def center(rows: slice) -> np.ndarray:
         gaps = X[rows] - means[codes[rows]]
         return gaps if weights is None else gaps * np.sqrt(weights[rows])[:, None]
 
-    return triangle((centered(slice(start, start + size)) for start in range(0, n, size)), d)
+    return triangle((center(slice(start, start + size)) for start in range(0, n, size)), d)
 
 
 def ledoit_wolf_shrinkage(X: np.ndarray, weights: np.ndarray | None = None) -> float:

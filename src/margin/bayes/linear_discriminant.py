@@ -53,7 +53,7 @@ def directions_by_svd(R: np.ndarray, n: float, spread: np.ndarray, tol: float) -
     whitener = (V.T[:rank] / scale).T / singular[:rank]  # (d, rank): covariance one
     _, ratios, Wt = np.linalg.svd(spread @ whitener, full_matrices=False)
     kept = int((ratios > tol * ratios[0]).sum()) if len(ratios) else 0
-    return Directions(_signed(whitener @ Wt[:kept].T), ratios[:kept] ** 2)
+    return Directions(_fix_signs(whitener @ Wt[:kept].T), ratios[:kept] ** 2)
 
 
 def directions_by_eigenvalues(within: np.ndarray, spread: np.ndarray) -> Directions:
@@ -66,7 +66,7 @@ def directions_by_eigenvalues(within: np.ndarray, spread: np.ndarray) -> Directi
         raise np.linalg.LinAlgError("columns depend on each other")
     values, vectors = eigh(spread.T @ spread, within)
     kept = min(len(spread) - 1, len(within))
-    return Directions(_signed(vectors[:, ::-1][:, :kept]), np.maximum(values[::-1][:kept], 0.0))
+    return Directions(_fix_signs(vectors[:, ::-1][:, :kept]), np.maximum(values[::-1][:kept], 0.0))
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
@@ -130,7 +130,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
         """Learn means, directions and the linear rule; a row of weight two counts as two rows."""
-        self._learn(self._training_rows(X, y, sample_weight))
+        rows = self._training_rows(X, y, sample_weight)
+        self._forget()
+        self._learn(rows)
         self.coef_, self.intercept_ = in_precision_of(X, self.coef_), in_precision_of(X, self.intercept_)
         return self
 
@@ -233,7 +235,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.hstack([np.zeros_like(score), score]) if len(self.classes_) == 2 else score
 
 
-def _signed(columns: np.ndarray) -> np.ndarray:
+def _fix_signs(columns: np.ndarray) -> np.ndarray:
     """Columns with their largest entry positive: a direction has no sign of its own."""
     if not columns.size:
         return columns

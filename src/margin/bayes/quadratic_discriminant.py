@@ -90,7 +90,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuadraticDiscriminantAnalysis:
         """Learn mean and covariance of every class; a row of weight two counts as two rows."""
-        return self._learn(self._training_rows(X, y, sample_weight))
+        rows = self._training_rows(X, y, sample_weight)
+        self._forget()
+        return self._learn(rows)
 
     def _learn(self, rows: ClassScatter) -> QuadraticDiscriminantAnalysis:
         for name in ("shrinkage", "covariance_estimator"):

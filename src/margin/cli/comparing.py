@@ -11,7 +11,7 @@ import typer
 from margin.cli.arguments import DATA, existing_folder
 from margin.cli.completion import data_names, metric_names, model_names
 from margin.cli.declared import with_options
-from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
+from margin.cli.output import FAILED, INTERRUPTED, log, print_json, report_problems, result
 from margin.service.comparison_request import ComparisonRequest, HowToRun
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def compare(
     from margin.service.streams import stem_of
 
     how = HowToRun(n_jobs=options.pop("n_jobs"), cluster=options.pop("cluster"))
-    with reported():
+    with report_problems():
         how.check()
         request = ComparisonRequest.of_texts(options)
     kind = "generative" if request.generative else "compare"
@@ -71,7 +71,7 @@ def compare(
         from margin.cli.generating import compare_generators
 
         return compare_generators(data, request, how.n_jobs, folder, quiet, as_json, started)
-    with reported(), watching(quiet) as watch:
+    with report_problems(), watching(quiet) as watch:
         existing = existing_folder("compare", new, force)
         oversight = Oversight(watch, started)
         comparison = run_comparison(data, None, request, out=folder, existing=existing, how=how, oversight=oversight)
@@ -89,7 +89,7 @@ def report(
     """Write the report of a comparison again, in full: one HTML file that needs nothing else. Nothing is fitted."""
     from margin.service.comparison import open_comparison
 
-    with reported():
+    with report_problems():
         comparison = open_comparison(run)
         path = comparison.report(out)
     result().print(str(path), highlight=False, soft_wrap=True)

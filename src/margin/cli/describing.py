@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from margin.cli.arguments import DATA
-from margin.cli.output import print_json, reported, result
+from margin.cli.output import print_json, report_problems, result
 
 if TYPE_CHECKING:
     from margin.data import ColumnProfile, Profile
@@ -44,7 +44,7 @@ def describe(
     """Describe a table: kind and use of every column with the reason, leaks, duplicates, groups, time order."""
     from margin.service.describing import describe as describe_table
 
-    with reported():
+    with report_problems():
         profile = describe_table(data, target=target, kinds=kinds or (), ignore=ignore or ())
     if as_json:
         print_json(profile.as_dict())
@@ -56,7 +56,7 @@ def _print(profile: Profile) -> None:
     console = result()
     left_out = sum(not column.used for column in profile.columns if column.name != profile.target)
     goal = f", {profile.task} of {profile.target}" if profile.target else ""
-    line = f"{profile.table.n_rows:,} rows, {len(profile.columns)} columns, {left_out} left out{goal}"
+    line = f"{profile.n_rows:,} rows, {len(profile.columns)} columns, {left_out} left out{goal}"
     console.print(line, style="bold", markup=False, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("column", overflow="fold")

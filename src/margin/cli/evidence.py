@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from margin.cli.output import FAILED, log, print_json, print_table, reported, result
+from margin.cli.output import FAILED, log, print_json, print_table, report_problems, result
 from margin.core.strict_json import strict_text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def verify(
     from margin.notes import atlas
     from margin.service import evidence
 
-    with reported():
+    with report_problems():
         rows = [row for row in evidence.select(names or []) if not built or row.id in atlas.rows()]
         checked: list[Checked] = []
         for item in (item for one in range(seed, seed + seeds) for item in evidence.verify(rows, one)):
@@ -127,7 +127,7 @@ def run(
     from margin.notes import experiments
     from margin.service.evidence import run_experiment
 
-    with reported():
+    with report_problems():
         if name is None:
             listed = [{"name": n, "title": experiments.title(experiments.load(n))} for n in experiments.names()]
             if as_json:

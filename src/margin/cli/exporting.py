@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from margin.cli.output import reported, result
+from margin.cli.output import report_problems, result
 
 __all__ = ["register"]
 
@@ -29,6 +29,6 @@ def export(
     """Write a trained model as ONNX, for programs without Python: one input per column, or X for an array."""
     from margin.service.exporting import export_model
 
-    with reported():
+    with report_problems():
         path = export_model(run, out, format)
     result().print(str(path), highlight=False, soft_wrap=True)

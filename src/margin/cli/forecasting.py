@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from margin.cli.output import log, print_json, print_table, reported, result
+from margin.cli.output import log, print_json, print_table, report_problems, result
 from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_columns
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def forecast(
     """Forecast the next values of the series a forecaster was trained on; CSV on stdout."""
     from margin.service import forecasting
 
-    with reported():
+    with report_problems():
         write_columns(
             forecasting.forecast(run, data, horizon=horizon, coverage=coverage), out, as_json, for_spreadsheet
         )
@@ -51,7 +51,7 @@ def compare_forecasts(
     from margin.service.forecast_board import compare_forecasters
     from margin.service.requests import BadRequest
 
-    with reported():
+    with report_problems():
         if jobs is not None:
             raise BadRequest("compare: jobs does not act on forecasters, which are fitted one after the other.")
         board = compare_forecasters(data, request, out=folder)

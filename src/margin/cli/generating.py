@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from margin.cli.board_columns import ShownModel, board_columns
-from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
+from margin.cli.output import FAILED, INTERRUPTED, log, print_json, report_problems, result
 
 if TYPE_CHECKING:
     from margin.service.comparison.generative import GenerativeComparison
@@ -44,7 +44,7 @@ def compare_generators(
     from margin.service.comparison.generative import run_generative
     from margin.service.requests import BadRequest
 
-    with reported():
+    with report_problems():
         if jobs is not None:
             raise BadRequest("compare: jobs does not act on generative models, which are fitted one after the other.")
         comparison = run_generative(data, request, out=folder, watch=None if quiet else _line, started=started)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from margin.cli.output import log, reported
+from margin.cli.output import log, report_problems
 
 __all__ = ["register"]
 
@@ -22,7 +22,7 @@ def lab(
     folder: Annotated[Path, typer.Option(help="Where runs are read and written.")] = Path("runs"),
 ) -> None:
     """Open the lab: every method and statement of the notes in a browser of this machine (extra ``lab``)."""
-    with reported():
+    with report_problems():
         from margin.lab.serving import serve
 
         serve(

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from margin.cli.completion import model_names, shown_names
-from margin.cli.output import log, print_json, print_table, reported, result
+from margin.cli.output import log, print_json, print_table, report_problems, result
 from margin.service import models
 
 __all__ = ["model_names", "parameters_as_table", "register"]
@@ -26,7 +26,7 @@ def list_models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the models."""
-    with reported():
+    with report_problems():
         listed = models.list_models(family, task, rows=as_json)
     if as_json:
         print_json(listed)
@@ -53,7 +53,7 @@ def show(
     A misspelled name, or one from another library, shows the nearest method.
     """
     name = " ".join(words)
-    with reported():
+    with report_problems():
         facts = models.describe(name)
         if "asked" in facts:
             what = facts.get("name", facts.get("id"))

@@ -22,7 +22,7 @@ __all__ = [
     "log",
     "print_json",
     "print_table",
-    "reported",
+    "report_problems",
     "result",
     "strict",
     "write_json",
@@ -63,12 +63,12 @@ def print_table(columns: list[str], rows: list[list[Any]], title: str = "") -> N
 
 
 @contextmanager
-def reported() -> Iterator[None]:
+def report_problems() -> Iterator[None]:
     """Turn an expected problem into one sentence on stderr: exit 2 for a bad request, 1 for a failure."""
     from margin.service.requests import BadRequest
 
     try:
-        with _remarked():
+        with _print_remarks():
             yield
     except BadRequest as problem:
         _end(str(problem), USAGE)
@@ -94,7 +94,7 @@ def _of_the_system(problem: OSError) -> str:
 
 
 @contextmanager
-def _remarked() -> Iterator[None]:
+def _print_remarks() -> Iterator[None]:
     """Warnings as sentences on stderr, without the line of ours that made them."""
     printed = set()
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from margin.cli.output import log, print_json, reported
+from margin.cli.output import log, print_json, report_problems
 from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_columns
 
 __all__ = ["register"]
@@ -45,7 +45,7 @@ def sample(
         "prompt": prompt, "max_tokens": max_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p
     }  # fmt: skip
     given = {name: value for name, value in given.items() if value is not None}
-    with reported():
+    with report_problems():
         if given or writes(prediction.open_model(run)[0]):
             _write_texts(run, n or 1, seed, given, out, as_json)
             return

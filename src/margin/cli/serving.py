@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from margin.cli.output import log, reported
+from margin.cli.output import log, report_problems
 
 __all__ = ["register"]
 
@@ -30,7 +30,7 @@ def serve(
     ] = None,
 ) -> None:
     """Answer for a trained model over HTTP: rows, texts and pictures in, predictions or text out (extra ``lab``)."""
-    with reported():
+    with report_problems():
         from margin.serving.running import serve_model
 
         serve_model(

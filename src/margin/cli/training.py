@@ -13,7 +13,7 @@ from margin.cli.completion import data_names, model_names
 from margin.cli.declared import with_options
 from margin.cli.light_start import import_scikit_learn
 from margin.cli.models import parameters_as_table
-from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
+from margin.cli.output import INTERRUPTED, log, print_json, print_table, report_problems, result
 from margin.cli.tables import Json, Out, Spreadsheet, Trained, write_blocks, write_columns
 from margin.service.fit_request import FitRequest
 
@@ -78,7 +78,7 @@ def fit(
     from margin.service.streams import stem_of
 
     folder = out or Path("runs") / f"{model}-{stem_of(data)}"
-    with reported(), nullcontext() if quiet or not training.speaks() else watch(ProgressBar(log())):
+    with report_problems(), nullcontext() if quiet or not training.speaks() else watch(ProgressBar(log())):
         existing = existing_folder("fit", new, force)
         facts = training.fit(model, data, FitRequest.of_texts(options), out=folder, existing=existing)
     if not training.speaks():
@@ -117,7 +117,7 @@ def predict(
     from margin.service.stream_predictions import predict_blocks
     from margin.service.streams import names_stream
 
-    with reported():
+    with report_problems():
         if detecting.detects(run):
             print_json(detecting.detect(run, data, *detecting.folder_for(out, proba, as_json or for_spreadsheet)))
             return
@@ -136,17 +136,20 @@ def transform(
     import_scikit_learn()
     from margin.service import prediction
 
-    with reported():
+    with report_problems():
         write_columns(prediction.transform(run, data), out, as_json, for_spreadsheet)
 
 
 def score(run: Trained, data: Data, target: Target = None, as_json: Json = False) -> None:
-    """Score a trained model on data that has the target."""
+    """Score a trained model on data that has the target: a file, many files, or a named set."""
     import_scikit_learn()
     from margin.service import prediction
+    from margin.service.stream_predictions import score_blocks
+    from margin.service.streams import is_too_large
 
-    with reported():
-        metrics, remarks = prediction.score(run, data, target=target)
+    with report_problems():
+        score_them = score_blocks if is_too_large(data) else prediction.score
+        metrics, remarks = score_them(run, data, target=target)
     for remark in remarks:
         log().print(remark, style="yellow", markup=False, highlight=False, soft_wrap=True)
     if as_json:

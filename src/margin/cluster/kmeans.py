@@ -188,17 +188,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
 
     def predict(self, X: Any) -> np.ndarray:
         """The index of the nearest center for every row."""
-        return labels_for(self._checked(X), self._centers)
+        return labels_for(self._check(X), self._centers)
 
     def transform(self, X: Any) -> np.ndarray:
         """The distance of every row to every center, (n, n_clusters)."""
-        rows, centers = self._checked(X), self._centers
+        rows, centers = self._check(X), self._centers
         columns = [distances_to(rows, centers, np.full(len(rows), c)) for c in range(len(centers))]
         return in_precision_of(X, np.column_stack(columns))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of ``X``, so that larger is better."""
-        X = self._checked(X)
+        X = self._check(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return -labels_and_inertia(X, weights, self._centers)[1]
 
@@ -212,7 +212,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _check(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return dense_rows(
             "KMeans", validate_squarable(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr")

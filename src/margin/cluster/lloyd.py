@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from margin.cluster import compiled_loops
-from margin.core.restoring import restored, restored_indices
+from margin.core.restoring import restore, restored_indices
 from margin.core.threads import blas_threads
 
 __all__ = ["Partition", "distances_to", "labels_and_inertia", "labels_for", "mean_variance"]
@@ -94,10 +94,10 @@ class Partition:
         k, (n, p) = len(state["centers"]), self.X.shape
         shapes = {"centers": (k, p), "upper": (n,), "lower": (n,), "sums": (k, p), "totals": (k,)}
         for name, shape in shapes.items():
-            setattr(self, name, restored(state, name, np.empty(shape, dtype=state[name].dtype)))
+            setattr(self, name, restore(state, name, np.empty(shape, dtype=state[name].dtype)))
         if any(state[name].dtype not in (self.X.dtype, np.float64) for name in shapes):
             raise ValueError("the state belongs to another fit or is damaged: its arrays are not of real numbers.")
-        self.labels = restored(state, "labels", np.empty(n, dtype=np.int32))
+        self.labels = restore(state, "labels", np.empty(n, dtype=np.int32))
         restored_indices(self.labels.astype(np.int64), "labels", k)
         self.counts = restored_indices(state["counts"], "counts", n + 1, count=k)
         self.iteration, self.inertia = int(state["iteration"]), float(state["inertia"])

@@ -54,15 +54,15 @@ class CallbackWatcher(Watcher):
 
     def _open(self, estimator: Any, *, fitted: bool = False) -> None:
         """After a record the model is fitted: whoever sees the next iteration begin may ask it."""
-        learned = (lambda: _learned(estimator)) if fitted else None
+        learned = (lambda: _copy_learned(estimator)) if fitted else None
         self._iteration_task = self._fit_task.subcontext(task_name="iteration")
         self._iteration_task.call_on_fit_task_begin(estimator=estimator, **self.data, reconstruction_attributes=learned)
 
     def _close(self, task: Any, estimator: Any, *, fitted: bool) -> bool:
-        learned = (lambda: _learned(estimator)) if fitted else None
+        learned = (lambda: _copy_learned(estimator)) if fitted else None
         return bool(task.call_on_fit_task_end(estimator=estimator, **self.data, reconstruction_attributes=learned))
 
 
-def _learned(estimator: Any) -> dict[str, Any]:
+def _copy_learned(estimator: Any) -> dict[str, Any]:
     """Copies, because a running fit may go on changing its arrays in place; made only for callbacks that ask."""
     return {name: deepcopy(value) for name, value in vars(estimator).items() if name.endswith("_")}

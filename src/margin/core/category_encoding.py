@@ -86,11 +86,13 @@ def find_string_categories(owner: str, X: Any, given: Any) -> tuple[Any, np.ndar
         if given is None or isinstance(given, str) or not _has_objects(X):  # an array has one dtype for all its columns
             return X, None, {}
         chosen = categorical_flags(owner, given, X.shape[1])
-        categories = {int(j): _known(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
+        categories = {int(j): _sort_distinct(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
         return encode_strings(X, categories), chosen, categories
     holds_strings = np.array([_holds_strings(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)
     chosen = holds_strings if isinstance(given, str) else categorical_flags(owner, given, X.shape[1], list(X.columns))
-    categories = {int(j): _known(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & holds_strings)}
+    categories = {
+        int(j): _sort_distinct(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & holds_strings)
+    }
     return encode_strings(X, categories), chosen, categories
 
 
@@ -196,7 +198,7 @@ def _has_strings(values: np.ndarray) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def _known(values: Any) -> list[Any]:
+def _sort_distinct(values: Any) -> list[Any]:
     """The distinct values in an order that does not depend on the rows: by type, then by size."""
     distinct = {value.item() if isinstance(value, np.generic) else value for value in values if not is_missing(value)}
     return sorted(distinct, key=lambda value: (type(value).__name__, value))

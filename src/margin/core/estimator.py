@@ -25,7 +25,7 @@ from margin.core.records import Record
 from margin.core.refused_fits import LEARNING, unchanged_if_refused
 from margin.core.streaming import Stream
 from margin.core.torch_datasets import dataset_arrays
-from margin.core.watching import RecordPrinter, Watcher, watched
+from margin.core.watching import RecordPrinter, Watcher, watch_records
 
 __all__ = ["RUNNING", "Estimator", "IterativeEstimator", "Loop"]
 
@@ -114,7 +114,7 @@ class IterativeEstimator(CallbackSupport, Estimator):
         watchers: list[Watcher] = [CallbackWatcher(X, y)] if hasattr(self, "_skl_callbacks") else []
         if getattr(self, "verbose", False):
             watchers.append(RecordPrinter())
-        stopped = yield from watched(self, records, *watchers)
+        stopped = yield from watch_records(self, records, *watchers)
         if not stopped:
             # The loop holds the training data and optimizer slots: a finished model needs neither.
             for name in RUNNING:

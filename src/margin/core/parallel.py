@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from margin.core.threads import available, threads_for
 
-__all__ = ["assisted", "map_in_order", "over_ranges", "parallel_map", "worker_count"]
+__all__ = ["map_in_order", "over_ranges", "parallel_map", "with_assistants", "worker_count"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -99,7 +99,7 @@ def over_ranges(function: Callable[[int, int], Any], n: int, threads: int) -> No
 
 
 @contextmanager
-def assisted(assist: Callable[[int], bool], threads: int) -> Iterator[None]:
+def with_assistants(assist: Callable[[int], bool], threads: int) -> Iterator[None]:
     """While the caller works, up to ``threads - 1`` others call ``assist`` with their number until it returns True.
 
     What they do for the caller is between its compiled code and ``assist`` (:mod:`margin.core.team_kernels`), which

@@ -240,7 +240,7 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
         kw_only |= text.endswith("KW_ONLY")
         value = vars(cls).get(name)
         if isinstance(value, _NewDefault):
-            value = _inherited(cls, name, value)
+            value = _inherit(cls, name, value)
         if isinstance(value, Parameter):
             taken[name] = replace(value, name=name, annotation=text, kw_only=kw_only)
             delattr(cls, name)
@@ -251,7 +251,7 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
     return taken | _learned_properties(cls)
 
 
-def _inherited(cls: type, name: str, new: _NewDefault) -> Parameter:
+def _inherit(cls: type, name: str, new: _NewDefault) -> Parameter:
     """The declaration of the nearest base with the new default."""
     inherited = _declarations(cls, Parameter).get(name)
     if inherited is None:

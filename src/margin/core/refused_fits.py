@@ -35,7 +35,7 @@ def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:
 
         @wraps(method)
         def records(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-            with _kept_if_refused(self):
+            with _restore_if_refused(self):
                 if args and isinstance(args[0], Stream):
                     return (yield from learn_from_stream(self, method, *args, **kwargs))
                 return (yield from method(self, *args, **kwargs))
@@ -44,7 +44,7 @@ def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def learning(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _kept_if_refused(self):
+        with _restore_if_refused(self):
             if args and isinstance(args[0], Stream):
                 return learn_from_stream(self, method, *args, **kwargs)
             return method(self, *args, **kwargs)
@@ -53,7 +53,7 @@ def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _kept_if_refused(estimator: Any) -> Iterator[None]:
+def _restore_if_refused(estimator: Any) -> Iterator[None]:
     attributes = vars(estimator)
     before = dict(attributes)
     try:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["restored", "restored_indices"]
+__all__ = ["restore", "restored_indices"]
 
 
-def restored(state: Mapping[str, Any], name: str, like: np.ndarray) -> np.ndarray:
+def restore(state: Mapping[str, Any], name: str, like: np.ndarray) -> np.ndarray:
     """A copy of the array ``name`` of ``state``, which must have the shape and dtype of ``like``.
 
     >>> restored({"theta": np.ones(3)}, "theta", np.zeros(2))

@@ -39,7 +39,7 @@ def dataset_arrays(owner: str, X: Any, y: Any = None) -> tuple[Any, Any]:
             targets += list(np.asarray(piece[1])) if loads else [np.asarray(piece[1])]
     if not len(inputs):
         raise ValueError(f"{owner}: X must be a {_kind(loads)} with at least one item; got none.")
-    return inputs.array(), _stacked(owner, targets) if targets else y
+    return inputs.array(), _stack(owner, targets) if targets else y
 
 
 def _kind(loads: bool) -> str:
@@ -64,7 +64,7 @@ def _is_of_torch(X: Any, name: str) -> bool:
     return any(c.__name__ == name and c.__module__.startswith("torch.utils.data") for c in type(X).__mro__)
 
 
-def _stacked(owner: str, targets: list[np.ndarray]) -> np.ndarray:
+def _stack(owner: str, targets: list[np.ndarray]) -> np.ndarray:
     shapes = {array.shape for array in targets}
     if len(shapes) > 1:
         raise ValueError(f"{owner}: the targets of X must all have one shape; got {sorted(shapes)[:2]}.")

@@ -18,7 +18,7 @@ from typing import Any
 
 from margin.core.records import Record, shown_values
 
-__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch", "watched"]
+__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch", "watch_records"]
 
 
 class Watcher:
@@ -81,7 +81,7 @@ def watch(*watchers: Watcher | Callable[[Any, Record], bool | None]) -> Iterator
         _watchers.reset(token)
 
 
-def watched(estimator: Any, records: Iterable[Record], *more: Watcher) -> Generator[Record, None, bool]:
+def watch_records(estimator: Any, records: Iterable[Record], *more: Watcher) -> Generator[Record, None, bool]:
     """The ``records`` of a fit of ``estimator``, each after the active watchers and ``more`` have seen it.
 
     It ends when a watcher asks to stop, which is what it returns. A loop that may leave earlier closes it, so that

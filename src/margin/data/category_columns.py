@@ -79,7 +79,7 @@ class CategoryColumns(TransformerMixin, Estimator):
 
     def summarize(self, block: RowBlock) -> list[LabelCounts]:
         """The labels of each column of some rows, and how often each occurs."""
-        return [_counted(column) for column in _columns(block.X)]
+        return [_count(column) for column in _columns(block.X)]
 
     def merge(self, first: list[LabelCounts], second: list[LabelCounts]) -> list[LabelCounts]:
         """The labels of both."""
@@ -127,7 +127,7 @@ class CategoryColumns(TransformerMixin, Estimator):
         return [str(label) for label in labels[commonest]], True
 
 
-def _counted(column: np.ndarray) -> LabelCounts:
+def _count(column: np.ndarray) -> LabelCounts:
     import pandas as pd
 
     codes, labels = pd.factorize(column, sort=True)

@@ -19,7 +19,7 @@ from margin.data.number_formats import NumberFormat, number_format, parse_number
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["LARGEST", "SPELLINGS", "coerced", "spelling_of"]
+__all__ = ["LARGEST", "SPELLINGS", "coerce", "spelling_of"]
 
 #: Numbers beyond this count as missing, as infinite ones do: sums of products of their squares would overflow.
 LARGEST = 1e50
@@ -56,7 +56,7 @@ def _strings(series: pandas.Series) -> list[str]:
     return [value for value in values if value.strip() not in _MARKERS]
 
 
-def coerced(series: pandas.Series, kind: str, spelling: str = "") -> np.ndarray:
+def coerce(series: pandas.Series, kind: str, spelling: str = "") -> np.ndarray:
     """The column as ``kind``: float64 for numbers and flags (NaN is missing), datetime64 for dates, objects for labels.
 
     A missing label is None. A value that is not of the kind is missing too. Without a ``spelling`` the rows themselves

@@ -14,7 +14,7 @@ from margin.core.estimator import Estimator
 from margin.core.invariants import DictOf, StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
-from margin.data.coercion import SPELLINGS, coerced, spelling_of
+from margin.data.coercion import SPELLINGS, coerce, spelling_of
 from margin.data.kinds import KINDS, missing_mask
 from margin.data.stored import kinds_are_known
 from margin.data.table import Table, close_names
@@ -93,7 +93,7 @@ class ColumnReader(TransformerMixin, Estimator):
         return np.array(list(self.kinds), dtype=object)
 
     def _column(self, series: pandas.Series, kind: str) -> np.ndarray:
-        values = coerced(series, kind, self.spellings_[str(series.name)])
+        values = coerce(series, kind, self.spellings_[str(series.name)])
         if kind in ("category", "text"):
             values[missing_mask(values)] = MISSING_LABEL if kind == "category" else ""
             return values
@@ -159,4 +159,4 @@ def _holds_something(series: pandas.Series) -> np.ndarray:
     if series.dtype.kind in "biufc":
         return np.zeros(len(series), dtype=bool)
     numbers = np.array([isinstance(value, int | float | np.number) for value in series.tolist()], dtype=bool)
-    return ~missing_mask(coerced(series, "category")) & ~numbers
+    return ~missing_mask(coerce(series, "category")) & ~numbers

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from margin.data.columnar_size import check_arrow, check_parquet
 from margin.data.delimited import unique_names
 from margin.data.inference import infer, object_column
-from margin.data.kinds import stored
+from margin.data.kinds import store_values
 from margin.data.table import Table
+from margin.data.unpacking import Allowance
 from margin.data.values import column_of_values
 
 if TYPE_CHECKING:
@@ -82,18 +84,20 @@ def from_arrow(table: pa.Table | pa.RecordBatch, *, read_strings: bool = False) 
     return Table.from_stored(pairs, table.num_rows, remarks, notes)
 
 
-def read_columnar(source: Path | bytes, kind: str) -> Table:
-    """The table in a "Parquet" or "Arrow" file, in a folder of Parquet files, or in the bytes of such a file."""
+def read_columnar(source: Path | bytes, kind: str, allowance: Allowance | None = None) -> Table:
+    """The table in a "Parquet" or "Arrow" file, in a folder of Parquet files, or in the bytes of such a file.
+
+    It may become what is left of ``allowance``; None: what a packed file of its size may, however large that is.
+    """
     import pyarrow as pa
-    from pyarrow import feather, parquet
 
     try:
         if isinstance(source, Path) and source.is_dir():
             table = _read_folder(source)
         else:
-            file = pa.BufferReader(source) if isinstance(source, bytes) else source
-            # ParquetFile and not read_table: a path such as "year=2025/x.parquet" must not grow a column.
-            table = parquet.ParquetFile(file).read() if kind == "Parquet" else feather.read_table(file)
+            file = pa.py_buffer(source) if isinstance(source, bytes) else source
+            size = len(source) if isinstance(source, bytes) else source.stat().st_size
+            table = _read_file(file, kind, allowance or Allowance(size, largest=None))
     except (pa.ArrowException, OSError) as problem:
         text = " ".join(str(problem).split()).rstrip(".")
         raise ValueError(f"is not a readable {kind} file ({text})") from None
@@ -102,11 +106,25 @@ def read_columnar(source: Path | bytes, kind: str) -> Table:
     return from_arrow(table, read_strings=True)
 
 
+def _read_file(file: Any, kind: str, allowance: Allowance) -> Any:
+    from pyarrow import feather, parquet
+
+    if kind != "Parquet":
+        check_arrow(file, allowance)
+        return feather.read_table(file)
+    check_parquet(file, allowance)
+    # ParquetFile and not read_table: a path such as "year=2025/x.parquet" must not grow a column.
+    return parquet.ParquetFile(file).read()
+
+
 def _read_folder(path: Path) -> Any:
     """All Parquet files below a folder, one after another; folders such as ``year=2025`` become columns."""
     from pyarrow import dataset
 
     files = sorted(str(file) for pattern in ("*.parquet", "*.pq") for file in path.rglob(pattern))
+    allowance = Allowance(sum(Path(file).stat().st_size for file in files), largest=None)
+    for file in files:
+        check_parquet(file, allowance)
     partitions = dataset.partitioning(flavor="hive")
     return dataset.dataset(files, format="parquet", partitioning=partitions, partition_base_dir=str(path)).to_table()
 
@@ -149,23 +167,33 @@ def _from_series(name: str, series: Any) -> tuple[str, np.ndarray]:
     import pandas as pd
 
     if isinstance(series.dtype, pd.CategoricalDtype):
-        return stored(series.astype(object).to_numpy(), "category", name=name)
+        return store_values(series.astype(object).to_numpy(), "category", name=name)
     if pd.api.types.is_bool_dtype(series.dtype):
-        return stored(series.astype(object).to_numpy(), "flag", name=name)
+        return store_values(series.astype(object).to_numpy(), "flag", name=name)
     if pd.api.types.is_integer_dtype(series.dtype):
-        return stored(series.astype(object).to_numpy() if series.hasnans else series.to_numpy(), name=name)
+        return store_values(series.astype(object).to_numpy() if series.hasnans else series.to_numpy(), name=name)
     if pd.api.types.is_numeric_dtype(series.dtype):
         if pd.api.types.is_complex_dtype(series.dtype):
             raise ValueError(f"from_pandas: column {name!r} has type {series.dtype}, which no kind holds.")
-        return stored(series.to_numpy(dtype=np.float64, na_value=np.nan), "number", name=name)
+        return store_values(series.to_numpy(dtype=np.float64, na_value=np.nan), "number", name=name)
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         naive = series.dt.tz_convert("UTC").dt.tz_localize(None) if series.dt.tz is not None else series
-        return stored(naive.to_numpy(), "date", name=name)
+        return store_values(naive.to_numpy(), "date", name=name)
     if pd.api.types.is_timedelta64_dtype(series.dtype):
-        return stored(series.dt.total_seconds().to_numpy(), "number", name=name)
+        return store_values(series.dt.total_seconds().to_numpy(), "number", name=name)
     if isinstance(series.dtype, pd.PeriodDtype):
-        return stored(series.dt.to_timestamp().to_numpy(), "date", name=name)
-    return stored(series.astype(object).to_numpy(), name=name)
+        return store_values(series.dt.to_timestamp().to_numpy(), "date", name=name)
+    return store_values(series.astype(object).to_numpy(), name=name)
+
+
+def _labels(column: Any) -> np.ndarray:
+    """The values that codes stand for: each value once, however often it occurs, None where there is none."""
+    parts = [np.empty(0, dtype=object)]
+    for chunk in column.chunks:
+        known = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+        codes = chunk.indices.fill_null(len(known) - 1).to_numpy(zero_copy_only=False)
+        parts.append(known[codes])
+    return np.concatenate(parts)
 
 
 def _from_arrow_column(name: str, column: Any) -> tuple[str, np.ndarray]:
@@ -174,21 +202,25 @@ def _from_arrow_column(name: str, column: Any) -> tuple[str, np.ndarray]:
 
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return stored(np.array(column.to_pylist(), dtype=object), "category", name=name)
+        return store_values(_labels(column), "category", name=name)
     if pa.types.is_boolean(kind):
-        return stored(np.array(column.to_pylist(), dtype=object), "flag", name=name)
+        return store_values(np.array(column.to_pylist(), dtype=object), "flag", name=name)
     if pa.types.is_integer(kind):
-        return stored(column.to_numpy() if not column.null_count else np.array(column.to_pylist(), object), name=name)
+        return store_values(
+            column.to_numpy() if not column.null_count else np.array(column.to_pylist(), object), name=name
+        )
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = pc.cast(column, pa.float64(), safe=False)
-        return stored(np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), "number", name=name)
+        return store_values(np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), "number", name=name)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return stored(pc.cast(column, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "date", name=name)
+        return store_values(
+            pc.cast(column, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "date", name=name
+        )
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         encoded = pc.dictionary_encode(pc.cast(column, pa.string())).combine_chunks()
         labels = encoded.dictionary.to_pylist() if column.length() else []
         labels = object_column(encoded, labels) if labels else np.full(column.length(), None, dtype=object)
-        return stored(labels, name=name)
+        return store_values(labels, name=name)
     if pa.types.is_null(kind):
-        return stored(np.full(column.length(), np.nan), "number", name=name)
+        return store_values(np.full(column.length(), np.nan), "number", name=name)
     raise ValueError(f"column {name!r} has type {kind}, which no kind holds")

@@ -14,8 +14,8 @@ from margin.data.dialect import (
     guess_encoding,
     has_fractions,
     rows_of,
+    separate_by_tabs,
     separated_by_spaces,
-    separated_by_tabs,
     sniff,
     whole_lines,
 )
@@ -49,7 +49,7 @@ def read_delimited(data: bytes, suffix: str = "", header: bool | None = None) ->
             [name for name, cells in zip(names, zip(*first[int(header) :])) if has_fractions(cells)],
         )
     columns = columns or _parse_with_csv(text, dialect, names, header)
-    padded, decimal_comma = _padded(text, dialect), dialect.delimiter != ","
+    padded, decimal_comma = _has_padding(text, dialect), dialect.delimiter != ","
     read = {name: infer(column, padded=padded, decimal_comma=decimal_comma) for name, column in zip(names, columns)}
     return Table.from_stored(
         {name: (kind, values) for name, (kind, values, _) in read.items()},
@@ -92,7 +92,7 @@ def _with_plain_line_ends(text: str) -> str:
         text = text.replace("\r", "\n")
     if text[:4].lower() == "sep=" and text[5:6] in ("\r", "\n"):
         text = text[5:]  # a spreadsheet's hint; the sniffer needs none, and the empty line keeps line numbers right
-    return separated_by_tabs(text) if separated_by_spaces(text) else text
+    return separate_by_tabs(text) if separated_by_spaces(text) else text
 
 
 def _header(first: list[list[str]], header: bool | None) -> tuple[list[str], bool, list[str]]:
@@ -135,7 +135,7 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
     return unique, [remark] if renamed else []
 
 
-def _padded(text: str, dialect: Dialect) -> bool:
+def _has_padding(text: str, dialect: Dialect) -> bool:
     """Whether some field may begin or end with a space."""
     edges = (dialect.delimiter + " ", " " + dialect.delimiter, "\n ", " \n", " \r")
     return " " in text and (text[0] == " " or text[-1] == " " or any(edge in text for edge in edges))
@@ -198,7 +198,7 @@ def _arrow_table(encoded: bytes, dialect: Dialect, names: list[str], header: boo
     )
 
 
-def _ragged(first_line: int, last_line: int, n_fields: int, expected: int) -> str:
+def _ragged_sentence(first_line: int, last_line: int, n_fields: int, expected: int) -> str:
     if first_line == last_line:
         return f"line {last_line} has {n_fields} fields instead of {expected}"
     return (
@@ -217,7 +217,7 @@ def _parse_with_csv(text: str, dialect: Dialect, names: list[str], header: bool)
         begins = 1
         for row in rows:
             if row and not at_header and len(row) != len(names):
-                raise ValueError(_ragged(begins, rows.line_num, len(row), len(names)))
+                raise ValueError(_ragged_sentence(begins, rows.line_num, len(row), len(names)))
             begins = rows.line_num + 1
             if row and not at_header:
                 lines.append(row)

@@ -23,8 +23,8 @@ __all__ = [
     "has_fractions",
     "is_number",
     "rows_of",
+    "separate_by_tabs",
     "separated_by_spaces",
-    "separated_by_tabs",
     "sniff",
     "whole_lines",
 ]
@@ -132,7 +132,7 @@ def separated_by_spaces(text: str) -> bool:
     return even and sum(map(is_number, cells)) > 0.5 * len(cells)
 
 
-def separated_by_tabs(text: str) -> str:
+def separate_by_tabs(text: str) -> str:
     """The same lines with a tab for every run of spaces."""
     return "\n".join("\t".join(line.split()) for line in text.split("\n"))
 

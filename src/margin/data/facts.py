@@ -11,7 +11,7 @@ import numpy as np
 from margin.data.kinds import EXACT
 from margin.data.table import Table
 
-__all__ = ["ColumnFacts", "facts_of", "written"]
+__all__ = ["ColumnFacts", "facts_of", "write_value"]
 
 #: How many characters of a value are shown, and how many values.
 SHOWN_CHARACTERS, SHOWN_VALUES = 24, 3
@@ -64,7 +64,7 @@ class ColumnFacts:
     @property
     def examples(self) -> tuple[str, ...]:
         """The first few distinct values as a reader would write them."""
-        return tuple(written(value) for value in self.distinct[:SHOWN_VALUES])
+        return tuple(write_value(value) for value in self.distinct[:SHOWN_VALUES])
 
 
 def facts_of(table: Table) -> dict[str, ColumnFacts]:
@@ -83,7 +83,7 @@ def _facts(name: str, kind: str, values: np.ndarray) -> ColumnFacts:
     return ColumnFacts(name, kind, values, codes, np.asarray(distinct))
 
 
-def written(value: Any) -> str:
+def write_value(value: Any) -> str:
     """A value in one short line: integers without a point, days without midnight, long text cut.
 
     >>> written(20230514.0), written(np.datetime64("2023-05-14T00:00:00.000000")), written("a" * 40)

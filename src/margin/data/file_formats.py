@@ -54,12 +54,12 @@ def _spreadsheet(data: bytes | Path, how: HowToRead) -> Table:
     return read_spreadsheet(data, how.header, how.allowance, how.sheet)
 
 
-def _parquet(source: bytes | Path, _: HowToRead) -> Table:
-    return read_columnar(source, "Parquet")
+def _parquet(source: bytes | Path, how: HowToRead) -> Table:
+    return read_columnar(source, "Parquet", how.allowance if isinstance(source, bytes) else None)
 
 
-def _arrow(source: bytes | Path, _: HowToRead) -> Table:
-    return read_columnar(source, "Arrow")
+def _arrow(source: bytes | Path, how: HowToRead) -> Table:
+    return read_columnar(source, "Arrow", how.allowance if isinstance(source, bytes) else None)
 
 
 def _json(data: bytes | Path, _: HowToRead) -> Table:

@@ -151,7 +151,7 @@ def load_table(name: str) -> Dataset:
     source = FILE_TABLES[name]
     paths = [data_file("tables", file) for file in source.files]
     parts = [read(path, header=source.columns is None, names=source.columns) for path in paths]
-    table = parts[0] if len(parts) == 1 else _stacked(parts)
+    table = parts[0] if len(parts) == 1 else _stack(parts)
     for code in source.codes:
         table = table.as_kind(code, "category")
     X = table.drop(source.target, *source.omitted)
@@ -182,7 +182,7 @@ def _target(table: Table, source: FileTable) -> tuple[np.ndarray, tuple[str, ...
     return np.array([code[label] for label in labels], dtype=np.int64), classes
 
 
-def _stacked(parts: list[Table]) -> Table:
+def _stack(parts: list[Table]) -> Table:
     first = parts[0]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in first.names}
     return Table(columns, first.kinds)

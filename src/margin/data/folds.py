@@ -23,7 +23,7 @@ from margin.data.split_arguments import (
     each_part_once,
     generator_of,
     moment_start,
-    shuffled_by_class,
+    shuffle_by_class,
     time_order,
 )
 
@@ -59,7 +59,7 @@ def stratified_fold_numbers(y: ArrayLike, k: int = 5, seed: Seed = 0) -> np.ndar
     check_parts("stratified_folds", k, len(codes), "rows")
     fold = np.empty(len(codes), dtype=np.intp)
     # Rows sorted by class are dealt like cards; the deal does not start anew with each class.
-    fold[shuffled_by_class(codes, generator_of("stratified_folds", seed))] = np.arange(len(codes)) % k
+    fold[shuffle_by_class(codes, generator_of("stratified_folds", seed))] = np.arange(len(codes)) % k
     return fold
 
 

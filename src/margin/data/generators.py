@@ -41,7 +41,7 @@ def blobs(
     _check_count("blobs", "n_centers", n_centers)
     _check_count("blobs", "n_features", n_features)
     centers = rng.uniform(-10, 10, size=(n_centers, n_features))
-    y = _balanced(rng, n_samples, n_centers)
+    y = _balance_labels(rng, n_samples, n_centers)
     return centers[y] + noise * rng.standard_normal((n_samples, n_features)), y
 
 
@@ -52,7 +52,7 @@ def moons(rng: np.random.Generator, n_samples: int = 300, noise: float = 0.1) ->
     with :math:`t` uniform in :math:`[0, \pi]`.
     """
     _check("moons", n_samples, noise)
-    y = _balanced(rng, n_samples, 2)
+    y = _balance_labels(rng, n_samples, 2)
     t = rng.uniform(0, np.pi, n_samples)
     upper = np.column_stack([np.cos(t), np.sin(t)])
     lower = np.column_stack([1 - np.cos(t), 0.5 - np.sin(t)])
@@ -64,7 +64,7 @@ def circles(rng: np.random.Generator, n_samples: int = 300, noise: float = 0.05,
     _check("circles", n_samples, noise)
     if not 0 < factor < 1:
         raise ValueError(f"circles: factor must lie strictly between 0 and 1; got {factor!r}.")
-    y = _balanced(rng, n_samples, 2)
+    y = _balance_labels(rng, n_samples, 2)
     t = rng.uniform(0, 2 * np.pi, n_samples)
     radius = np.where(y == 0, 1.0, factor)
     return _noisy(rng, radius[:, None] * np.column_stack([np.cos(t), np.sin(t)]), noise), y
@@ -90,7 +90,7 @@ def spirals(
     _check_count("spirals", "n_arms", n_arms)
     if not (np.isfinite(turns) and turns > 0):
         raise ValueError(f"spirals: turns must be positive; got {turns!r}.")
-    y = _balanced(rng, n_samples, n_arms)
+    y = _balance_labels(rng, n_samples, n_arms)
     s = rng.uniform(0.1, 1, n_samples)
     angle = 2 * np.pi * (turns * s + y / n_arms)
     return _noisy(rng, s[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), noise), y
@@ -190,7 +190,7 @@ def shapes(rng: np.random.Generator, n_samples: int = 200, noise: float = 0.1, s
     """
     _check("shapes", n_samples, noise)
     _check_count("shapes", "size", size, low=8)
-    y = _balanced(rng, n_samples, 2)
+    y = _balance_labels(rng, n_samples, 2)
     radius = rng.uniform(size / 8, size / 4, (n_samples, 1, 1))
     row, column = (rng.uniform(radius, size - 1 - radius) for _ in range(2))
     dy = np.abs(np.arange(size)[None, :, None] - row)  # (n, size, 1)
@@ -202,7 +202,7 @@ def shapes(rng: np.random.Generator, n_samples: int = 200, noise: float = 0.1, s
     return _noisy(rng, images.reshape(n_samples, -1), noise), y
 
 
-def _balanced(rng: np.random.Generator, n_samples: int, n_classes: int) -> np.ndarray:
+def _balance_labels(rng: np.random.Generator, n_samples: int, n_classes: int) -> np.ndarray:
     """Labels 0 .. n_classes - 1 in random order, their counts equal up to one."""
     return rng.permutation(np.arange(n_samples, dtype=np.int64) % n_classes)
 

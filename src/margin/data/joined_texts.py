@@ -41,10 +41,10 @@ class JoinedTexts(TransformerMixin, Estimator):
                 f"JoinedTexts: X must have {self.n_features_in_} columns of texts; got shape {rows.shape}."
             )
         texts = np.empty(len(rows), dtype=object)
-        texts[:] = [_joined(row) for row in rows]
+        texts[:] = [_join(row) for row in rows]
         return texts
 
 
-def _joined(values: Any) -> str:
+def _join(values: Any) -> str:
     texts = ("" if value is None or value != value else str(value).strip() for value in values)
     return "\n".join(text for text in texts if text) or BLANK

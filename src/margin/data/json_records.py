@@ -8,9 +8,12 @@ from typing import Any
 
 from margin.data.dialect import guess_encoding
 from margin.data.table import Table
+from margin.data.unpacking import Allowance
 from margin.data.values import column_of_values
 
 __all__ = ["looks_like_json", "read_json"]
+
+CELL = 8  # bytes of a value in a list: what it refers to is counted by the file
 
 
 def looks_like_json(text: str) -> bool:
@@ -24,15 +27,18 @@ def read_json(data: bytes) -> Table:
     if not text.strip():
         raise ValueError("the file is empty")
     columns: dict[str, list[Any]] = {}
-    n_rows = 0
+    # Rows that name columns of their own become a table with the square of their number of cells.
+    allowance, n_rows = Allowance(len(data), largest=None), 0
     for n_rows, record in enumerate(_records(text), start=1):
         for name, value in _flat(record):
             # A column that begins late was missing before, and one that ends early is filled up here or below.
             column = columns.setdefault(name, [])
+            allowance.spend(CELL * (n_rows - len(column)))
             column.extend([None] * (n_rows - 1 - len(column)))
             column.append(value)
     if not columns:
         raise ValueError("there are no columns in it")
+    allowance.spend(CELL * sum(n_rows - len(column) for column in columns.values()))
     for column in columns.values():
         column.extend([None] * (n_rows - len(column)))
     read = {name: column_of_values(name, column) for name, column in columns.items()}

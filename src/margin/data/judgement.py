@@ -18,7 +18,7 @@ import numpy as np
 
 from margin.data.coercion import LARGEST
 from margin.data.dialect import is_number
-from margin.data.facts import ColumnFacts, written
+from margin.data.facts import ColumnFacts, write_value
 
 __all__ = ["MAX_CATEGORIES", "Judgement", "has_identifier_name", "has_time_name", "judge"]
 
@@ -63,7 +63,7 @@ def judge(facts: ColumnFacts) -> Judgement:
         return _one_value(facts)
     judged = _RULES[facts.kind](facts)
     often = f"{facts.missing:.0%} of the rows have no value" if facts.missing > OFTEN_MISSING and judged.used else ""
-    return Judgement(judged.kind, judged.used, _joined(judged.remark, often))
+    return Judgement(judged.kind, judged.used, _join(judged.remark, often))
 
 
 def has_identifier_name(name: str) -> bool:
@@ -84,12 +84,12 @@ def has_time_name(name: str) -> bool:
     return name.strip().lower() == "t" or _TIME.search(name.strip().lower()) is not None
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
 def _one_value(facts: ColumnFacts) -> Judgement:
-    value = written(facts.distinct[0])
+    value = write_value(facts.distinct[0])
     if not facts.absent.any():
         return Judgement(facts.kind, False, f'left out: every row has the same value, "{value}"')
     remark = f'"{value}" or nothing: whether there is a value is what a model sees'
@@ -109,7 +109,7 @@ def _number(facts: ColumnFacts) -> Judgement:
         return Judgement("number", False, f"left out: every value is infinite or beyond {LARGEST:g}")
     lost = [f"{infinite:,} infinite values count as missing"] if infinite else []
     lost += [f"{beyond:,} values beyond {LARGEST:g} count as missing; another unit would keep them"] if beyond else []
-    return Judgement("number", True, _joined(*lost, _code(facts)))
+    return Judgement("number", True, _join(*lost, _code(facts)))
 
 
 def _is_row_number(facts: ColumnFacts) -> bool:
@@ -142,7 +142,7 @@ def _code(facts: ColumnFacts) -> str:
 
 def _label(facts: ColumnFacts) -> Judgement:
     judged = _labels_or_text(facts)
-    return Judgement(judged.kind, judged.used, _joined(judged.remark, _nearly_numbers(facts)))
+    return Judgement(judged.kind, judged.used, _join(judged.remark, _nearly_numbers(facts)))
 
 
 def _nearly_numbers(facts: ColumnFacts) -> str:
@@ -152,7 +152,7 @@ def _nearly_numbers(facts: ColumnFacts) -> str:
     if not others or len(some) < FEWEST_ROWS or len(others) > NEARLY_NUMBERS * len(some):
         return ""
     return (
-        f'{1 - len(others) / len(some):.0%} of its labels are numbers, but not "{written(others[0])}":'
+        f'{1 - len(others) / len(some):.0%} of its labels are numbers, but not "{write_value(others[0])}":'
         f" --kinds {facts.name}=number counts such ones as missing"
     )
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from margin.core.missing import is_missing
 
-__all__ = ["EXACT", "FEW", "KINDS", "label_kind", "missing_mask", "stored"]
+__all__ = ["EXACT", "FEW", "KINDS", "label_kind", "missing_mask", "store_values"]
 
 KINDS = ("number", "flag", "category", "text", "date")
 
@@ -52,7 +52,7 @@ def missing_mask(values: np.ndarray) -> np.ndarray:
     return np.array([value is None for value in values.tolist()], dtype=bool)
 
 
-def stored(values: Any, kind: str | None = None, *, name: str = "values") -> tuple[str, np.ndarray]:
+def store_values(values: Any, kind: str | None = None, *, name: str = "values") -> tuple[str, np.ndarray]:
     """The kind of ``values`` (guessed from the array's type unless given) and the read-only array that stores them.
 
     >>> stored([1, 2, 3])
@@ -67,7 +67,7 @@ def stored(values: Any, kind: str | None = None, *, name: str = "values") -> tup
     if kind not in KINDS:
         raise ValueError(f"Table: the kind of column {name!r} must be one of {', '.join(KINDS)}; got {kind!r}.")
     try:
-        return kind, _locked(_STORE[kind](array))
+        return kind, _lock(_STORE[kind](array))
     except (TypeError, ValueError) as problem:
         raise ValueError(f"Table: column {name!r} cannot be stored as {kind} ({problem}).") from None
 
@@ -148,7 +148,7 @@ def _dates(array: np.ndarray) -> np.ndarray:
 _STORE = {"number": _numbers, "flag": _flags, "category": _labels, "text": _labels, "date": _dates}
 
 
-def _locked(array: np.ndarray) -> np.ndarray:
+def _lock(array: np.ndarray) -> np.ndarray:
     """A read-only array nobody else can write to: itself if it already is one, else a copy."""
     base = array.base
     shared = base is not None and not (isinstance(base, np.ndarray) and not base.flags.writeable)

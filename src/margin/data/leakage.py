@@ -80,7 +80,7 @@ def _classes(column: ColumnFacts, target: ColumnFacts, known: np.ndarray) -> Lea
         some = _some(rows)
         values, labels = column.values[some].astype(np.float64), target.codes[some]
         order = np.lexsort((labels, values))
-        if _blocks(values[order], labels[order]) and _blocks(*_sorted(column.values[rows].astype(np.float64), classes)):
+        if _blocks(values[order], labels[order]) and _blocks(*_sort(column.values[rows].astype(np.float64), classes)):
             return Leak(False, "a few thresholds on it alone separate the classes completely")
         area = _least_area(values, labels)
         if area >= TOO_GOOD:
@@ -96,7 +96,7 @@ def _some(rows: np.ndarray) -> np.ndarray:
     return rows[np.linspace(0, len(rows) - 1, min(len(rows), ENOUGH_ROWS)).astype(np.intp)]
 
 
-def _sorted(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sort(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.lexsort((classes, values))
     return values[order], classes[order]
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from margin.data.unpacking import BROKEN, Allowance, unpack
 
-__all__ = ["PACKED", "packing_of", "unpacked"]
+__all__ = ["PACKED", "packing_of", "unpack_bytes"]
 
 #: How a file was packed, by its suffix.
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
@@ -22,7 +22,7 @@ def packing_of(data: bytes) -> str:
     return "" if found == "zip" and _is_spreadsheet(data) else found
 
 
-def unpacked(data: bytes, kind: str, allowance: Allowance) -> tuple[bytes, str]:
+def unpack_bytes(data: bytes, kind: str, allowance: Allowance) -> tuple[bytes, str]:
     """What is packed as ``kind`` in ``data``, and the suffix of its name where an archive tells it."""
     try:
         if kind != "zip":

@@ -63,7 +63,7 @@ class Profile:
     "classification" or "regression", or "density" without a target. ``suggested_group`` and ``suggested_time`` name a
     column whose values seem to tie rows together or to order them; ``suggested_metric`` is one that suits the target.
     Where rows repeat, ``copies`` has a number per row that equal ones share, and ``copies_remark`` is one of the
-    remarks.
+    remarks. Where ``table`` is drawn from more rows than could be looked at, ``rows_in_all`` says how many.
     """
 
     table: Table
@@ -76,6 +76,7 @@ class Profile:
     suggested_metric: str | None = None
     copies_remark: str = ""
     copies: np.ndarray | None = field(default=None, repr=False, compare=False)
+    rows_in_all: int | None = None
 
     def __getitem__(self, name: str) -> ColumnProfile:
         match = next((column for column in self.columns if column.name == name), None)
@@ -83,6 +84,11 @@ class Profile:
             self.table[name]  # raises the sentence with close names
             raise KeyError(name)
         return match
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, whether or not all of them were looked at."""
+        return self.table.n_rows if self.rows_in_all is None else self.rows_in_all
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -97,7 +103,7 @@ class Profile:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
-            "rows": self.table.n_rows,
+            "rows": self.n_rows,
             "target": self.target,
             "task": self.task,
             "columns": [asdict(column) for column in self.columns],
@@ -133,10 +139,10 @@ def profile(
     goal = None if target is None else columns.pop(target)
     task = "density" if goal is None else _task(goal, user_kinds)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest: their differences are infinite
-        return _judged(read, columns, goal, task, user_kinds, ignored)
+        return _judge(read, columns, goal, task, user_kinds, ignored)
 
 
-def _judged(
+def _judge(
     read: Table,
     columns: dict[str, ColumnFacts],
     goal: ColumnFacts | None,

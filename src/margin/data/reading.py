@@ -11,7 +11,7 @@ from pathlib import Path
 
 from margin.data.columnar import from_arrow, from_pandas, read_columnar
 from margin.data.file_formats import PARQUET, TEXT, HowToRead, format_of, refuse_foreign, table_suffixes
-from margin.data.packed import PACKED, packing_of, unpacked
+from margin.data.packed import PACKED, packing_of, unpack_bytes
 from margin.data.table import Table
 from margin.data.unpacking import Allowance, allow_unpacking
 
@@ -35,8 +35,9 @@ def read(
     nothing is known by its content. Encoding, delimiter and quotes of text files are found out; so is the header line,
     unless ``header`` says whether there is one. Without a header the columns are called ``column_1``, ``column_2``, ...
     ``names`` replaces all names. ``sheet`` names one of an .xlsx workbook, or counts them from 1 on. ``max_unpacked``
-    is how many bytes a packed file may become; by default 250 times its own, in any case 256 MB, and at most 4 GB. What
-    was guessed is in the table's ``remarks`` and ``notes``; every problem is one sentence that begins with the path.
+    is how many bytes a packed file, or the columns of Parquet, Arrow or JSON, may become; by default 250 times its own,
+    in any case 256 MB, and at most 4 GB where it is packed. What was guessed is in the table's ``remarks`` and
+    ``notes``; every problem is one sentence that begins with the path.
     """
     where = "standard input" if str(path) == "-" else str(path)
     try:
@@ -45,7 +46,7 @@ def read(
                 table = _read_bytes(sys.stdin.buffer.read(), HowToRead("", header, sheet))
             else:
                 table = _read_path(Path(path), header, sheet)
-        return table if names is None else _renamed(table, names)
+        return table if names is None else _rename(table, names)
     except (ValueError, RecursionError) as problem:
         # Whatever went wrong below, the error names the file.
         raise ValueError(f"{where}: {str(problem).rstrip('.')}.") from None
@@ -87,7 +88,7 @@ def _read_bytes(data: bytes, how: HowToRead, packed: str = "", allowance: Allowa
     named = format_of(how.suffix)
     packed = packed or ("" if named is not None and named.has_sheets else packing_of(data))
     if packed:
-        data, inner = unpacked(data, packed, allowance)
+        data, inner = unpack_bytes(data, packed, allowance)
         refuse_foreign(inner)
         return _read_bytes(data, replace(how, suffix=inner or how.suffix), allowance=allowance)
     found = format_of(how.suffix, data) or TEXT
@@ -103,7 +104,7 @@ def _refuse_sheet(sheet: str | int | None) -> None:
         raise ValueError("sheet acts on .xlsx workbooks, and this is none")
 
 
-def _renamed(table: Table, names: Sequence[str]) -> Table:
+def _rename(table: Table, names: Sequence[str]) -> Table:
     if len(names) != len(table.names):
         raise ValueError(f"names has {len(names)} entries for {len(table.names)} columns")
     twice = [name for i, name in enumerate(names) if name in names[:i]]

@@ -19,7 +19,7 @@ __all__ = [
     "each_part_once",
     "generator_of",
     "moment_start",
-    "shuffled_by_class",
+    "shuffle_by_class",
     "size_of_test",
     "time_order",
 ]
@@ -33,7 +33,7 @@ def each_part_once(part: np.ndarray, k: int) -> Iterator[TrainTest]:
     return ((np.flatnonzero(part != i), np.flatnonzero(part == i)) for i in range(k))
 
 
-def shuffled_by_class(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def shuffle_by_class(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Positions sorted by class and in random order within each."""
     order = rng.permutation(len(codes))
     return order[np.argsort(codes[order], kind="stable")]

@@ -19,7 +19,7 @@ from margin.data.split_arguments import (
     class_codes,
     generator_of,
     moment_start,
-    shuffled_by_class,
+    shuffle_by_class,
     size_of_test,
     time_order,
 )
@@ -96,7 +96,7 @@ def stratified_split(y: ArrayLike, test_size: float = 0.25, seed: Seed = 0) -> T
     # Equal remainders are ordered by chance, so that no class is favored for its name.
     rank = np.lexsort((rng.permutation(len(counts)), -(exact - takes)))
     takes[rank[: n_test - takes.sum()]] += 1
-    order = shuffled_by_class(codes, rng)
+    order = shuffle_by_class(codes, rng)
     position = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
     in_test = position < np.repeat(takes, counts)
     return np.sort(order[~in_test]), np.sort(order[in_test])

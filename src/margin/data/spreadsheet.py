@@ -83,7 +83,7 @@ def read_spreadsheet(
     if titles:
         skipped = "1 title line above the table was" if titles == 1 else f"{titles} title lines above the table were"
         remarks.append(f"{skipped} skipped.")
-    names, below, more = _named(rows[titles:], width, header)
+    names, below, more = _name_columns(rows[titles:], width, header)
     if not below:
         raise ValueError("there is a header line but no rows")
     read = {}
@@ -107,7 +107,7 @@ def _title_lines(rows: list[list[Any]], width: int) -> int:
     return next(wide, 0) if width > 1 else 0
 
 
-def _named(
+def _name_columns(
     rows: list[list[Any]], width: int, header: bool | None
 ) -> tuple[list[str | None], list[list[Any]], list[str]]:
     first = [*rows[0], *[None] * (width - len(rows[0]))]

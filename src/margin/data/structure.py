@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from margin.data.facts import ColumnFacts, written
+from margin.data.facts import ColumnFacts, write_value
 from margin.data.judgement import has_identifier_name, has_time_name
 from margin.data.kinds import FEW
 
@@ -16,7 +16,7 @@ __all__ = [
     "duplicate_rows",
     "few_combinations",
     "group_column",
-    "mixed",
+    "mix",
     "names_groups",
     "order_of_rows",
     "repeats_beyond_chance",
@@ -123,11 +123,11 @@ def _row_keys(columns: Sequence[ColumnFacts]) -> np.ndarray:
     """One 64-bit number per row: rows with equal values have equal numbers, others different ones (almost surely)."""
     keys = np.zeros(columns[0].n_rows, dtype=np.uint64)
     for column in columns:
-        keys = mixed(keys, (column.codes + 1).astype(np.uint64))
+        keys = mix(keys, (column.codes + 1).astype(np.uint64))
     return keys
 
 
-def mixed(keys: np.ndarray, more: np.ndarray) -> np.ndarray:
+def mix(keys: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Two 64-bit numbers per row as one: the multiplier of a linear congruential generator mixes, and the shift brings
     high bits back down."""
     keys = (keys ^ more) * np.uint64(6364136223846793005)
@@ -213,7 +213,8 @@ def time_column(columns: Mapping[str, ColumnFacts]) -> tuple[str | None, str]:
         )
     first, last = np.nanmin(column.values), np.nanmax(column.values)
     return column.name, (
-        f"{column.name!r} runs from {written(first)} to {written(last)}: if later rows are to be predicted from earlier"
+        f"{column.name!r} runs from {write_value(first)} to {write_value(last)}: "
+        "if later rows are to be predicted from earlier"
         " ones, folds should follow time."
     )
 
@@ -261,9 +262,9 @@ def target_remarks(target: ColumnFacts, task: str) -> list[str]:
     counts = np.sort(target.counts)
     if target.n_distinct == 1:
         remarks.append(
-            f"All rows have the same class, {written(target.distinct[0])!r}: there is nothing to tell apart."
+            f"All rows have the same class, {write_value(target.distinct[0])!r}: there is nothing to tell apart."
         )
-    single = [written(label) for label, count in zip(target.distinct, target.counts) if count == 1]
+    single = [write_value(label) for label, count in zip(target.distinct, target.counts) if count == 1]
     if single and target.n_distinct > 1:
         listed = ", ".join(map(repr, single[:3])) + (f" and {len(single) - 3} more" if len(single) > 3 else "")
         remarks.append(
@@ -271,7 +272,7 @@ def target_remarks(target: ColumnFacts, task: str) -> list[str]:
         )
     if _is_imbalanced(target):
         judged = np.where(target.counts > 1, target.counts, len(target.codes))
-        rare, n_rare = written(target.distinct[np.argmin(judged)]), judged.min()
+        rare, n_rare = write_value(target.distinct[np.argmin(judged)]), judged.min()
         remarks.append(
             f"The classes are out of balance: {rare!r} is {n_rare / counts.sum():.1%} of the rows, and predicting"
             f" the commonest class everywhere is already {counts[-1] / counts.sum():.1%} accurate."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.data.kinds import missing_mask, stored
+from margin.data.kinds import missing_mask, store_values
 
 if TYPE_CHECKING:
     import pandas
@@ -43,7 +43,7 @@ class Table:
         unknown = [name for name in kinds if name not in columns]
         if unknown:
             raise ValueError(f"Table: kinds names {unknown[0]!r}, which is not a column.")
-        pairs = {str(name): stored(values, kinds.get(name), name=str(name)) for name, values in columns.items()}
+        pairs = {str(name): store_values(values, kinds.get(name), name=str(name)) for name, values in columns.items()}
         if len(pairs) != len(columns):
             raise ValueError("Table: column names must differ when written as text.")
         lengths = {name: len(values) for name, (_, values) in pairs.items()}
@@ -105,7 +105,7 @@ class Table:
         return name in self.columns
 
     def __getitem__(self, name: str) -> np.ndarray:
-        self._known(name, "column")
+        self._check_known(name, "column")
         return self.columns[name]
 
     def __eq__(self, other: object) -> bool:
@@ -151,14 +151,28 @@ class Table:
         """Only these columns, in this order."""
         names = list(names)
         for name in names:
-            self._known(name, "column")
+            self._check_known(name, "column")
         return self._with({name: self.columns[name] for name in names})
 
     def drop(self, *names: str) -> Table:
         """All but these columns."""
         for name in names:
-            self._known(name, "column")
+            self._check_known(name, "column")
         return self._with({name: values for name, values in self.columns.items() if name not in names})
+
+    def beside(self, name: str, values: Any) -> Table:
+        """The same rows with one column more at the end, which is judged as one of a data frame.
+
+        >>> Table({"age": [30, 40]}).beside("town", ["Ulm", "Bonn"]).kinds
+        {'age': 'number', 'town': 'category'}
+        """
+        import pandas as pd
+
+        from margin.data.columnar import from_pandas
+
+        new = from_pandas(pd.DataFrame({name: values}))
+        pairs = {column: (t.kinds[column], t.columns[column]) for t in (self, new) for column in t.names}
+        return Table.from_stored(pairs, len(self))
 
     def take(self, rows: Any) -> Table:
         """These rows, by position or by a boolean mask, in the given order."""
@@ -186,10 +200,10 @@ class Table:
         >>> Table({"class": [3, 1, 3]}).as_kind("class", "category")["class"]
         array(['3', '1', '3'], dtype=object)
         """
-        self._known(name, "column")
+        self._check_known(name, "column")
         pairs = {other: (self.kinds[other], values) for other, values in self.columns.items()}
         notes = {other: note for other, note in self.notes.items() if other != name}
-        changed = {**pairs, name: stored(self.columns[name], kind, name=name)}
+        changed = {**pairs, name: store_values(self.columns[name], kind, name=name)}
         return Table.from_stored(changed, self.n_rows, self.remarks, notes)
 
     def split_target(self, target: str) -> tuple[Table, np.ndarray]:
@@ -199,7 +213,7 @@ class Table:
         >>> X.names, y
         (('x',), array([0, 1]))
         """
-        self._known(target, "target")
+        self._check_known(target, "target")
         values = self.columns[target]
         absent = int(missing_mask(values).sum())
         if absent:
@@ -242,7 +256,7 @@ class Table:
         notes = {name: note for name, note in self.notes.items() if name in pairs}
         return Table.from_stored(pairs, self.n_rows if n_rows is None else n_rows, self.remarks, notes)
 
-    def _known(self, name: str, role: str) -> None:
+    def _check_known(self, name: str, role: str) -> None:
         if name not in self.columns:
             raise UnknownColumnError(f"Table: there is no {role} {name!r}; {close_names(name, self.names)}.")
 

@@ -86,7 +86,7 @@ class TfidfColumns(TransformerMixin, Estimator):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         counted = [_term_counts(texts, self.longest_run) for texts in columns]
         self.solve([terms for terms, _ in counted])
-        chosen = [self._chosen(terms) for terms, _ in counted]
+        chosen = [self._choose(terms) for terms, _ in counted]
         kept = [counts[:, some] if len(some) else counts for (_, counts), some in zip(counted, chosen)]
         return self._side_by_side([_weights(counts, idf) for counts, idf in zip(kept, self.idf_)])
 
@@ -100,7 +100,7 @@ class TfidfColumns(TransformerMixin, Estimator):
 
     def solve(self, summary: list[TermCounts]) -> TfidfColumns:
         """Keep the commonest terms of each column."""
-        chosen = [self._chosen(counted) for counted in summary]
+        chosen = [self._choose(counted) for counted in summary]
         self.terms_ = [[str(term) for term in counted.terms[some]] for counted, some in zip(summary, chosen)]
         self.idf_ = [
             np.log((1 + counted.n_texts) / (1 + counted.texts_with[some])) + 1 for counted, some in zip(summary, chosen)
@@ -128,7 +128,7 @@ class TfidfColumns(TransformerMixin, Estimator):
 
         return hstack(parts, format="csr") if self.sparse else np.hstack([part.toarray() for part in parts])
 
-    def _chosen(self, counted: TermCounts) -> np.ndarray:
+    def _choose(self, counted: TermCounts) -> np.ndarray:
         """Which terms are kept: the commonest, ties in alphabetical order."""
         if not len(counted.terms):
             return np.zeros(0, dtype=np.int64)

@@ -48,12 +48,15 @@ def allow_unpacking(n_bytes: int | None) -> Iterator[None]:
 
 
 class Allowance:
-    """What a file of ``packed`` bytes may still become; spending more is an error."""
+    """What a file of ``packed`` bytes may still become; spending more is an error.
 
-    def __init__(self, packed: int):
-        allowed = _allowed.get()
+    Without a word from the user that is at most ``largest`` bytes; None: the ratio alone decides.
+    """
+
+    def __init__(self, packed: int, largest: int | None = LARGEST):
+        allowed, by_ratio = _allowed.get(), max(SMALL, MOST_TIMES * packed)
         self.packed = packed
-        self.limit = min(LARGEST, max(SMALL, MOST_TIMES * packed)) if allowed is None else allowed
+        self.limit = allowed if allowed is not None else by_ratio if largest is None else min(largest, by_ratio)
         self.left = self.limit
 
     def spend(self, n_bytes: int) -> None:

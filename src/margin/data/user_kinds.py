@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.data.coercion import coerced, spelling_of
+from margin.data.coercion import coerce, spelling_of
 from margin.data.columnar import from_pandas
-from margin.data.facts import written
+from margin.data.facts import write_value
 from margin.data.kinds import KINDS, missing_mask
 from margin.data.table import Table, UnknownColumnError, close_names
 
@@ -48,18 +48,18 @@ def with_kinds(table: Table, target: str | None, user_kinds: Mapping[str, str], 
             allowed = ", ".join(KINDS_OF_COLUMNS)
             raise ValueError(f"profile: the kind of {name!r} must be one of {allowed}; got {kind!r}.")
         if kind not in ("identifier", table.kinds[name]):
-            table = _converted(table, name, kind)
+            table = _convert(table, name, kind)
     return table
 
 
-def _converted(table: Table, name: str, kind: str) -> Table:
+def _convert(table: Table, name: str, kind: str) -> Table:
     """The column read as another kind; what cannot be is missing, and at least one value must be."""
     series = table.select([name]).to_pandas()[name]
     spelling = spelling_of(series, kind)
-    values = coerced(series, kind, spelling)
+    values = coerce(series, kind, spelling)
     lost = missing_mask(values) & ~series.isna().to_numpy()
     if lost.any() and missing_mask(values).all():
-        example = written(series.to_numpy(dtype=object)[lost][0])
+        example = write_value(series.to_numpy(dtype=object)[lost][0])
         raise ValueError(f"profile: column {name!r} cannot be read as {kind}; {example!r} is none.")
     if kind == "flag":
         flags = np.full(len(values), None, dtype=object)

@@ -13,7 +13,7 @@ import numpy as np
 from margin.core.missing import is_missing
 from margin.data.dialect import MISSING
 from margin.data.inference import infer
-from margin.data.kinds import stored
+from margin.data.kinds import store_values
 
 __all__ = ["column_of_values"]
 
@@ -56,7 +56,7 @@ def column_of_values(name: str, values: Sequence[Any]) -> tuple[str, np.ndarray,
         cells = [None if value is None else np.timedelta64(value) / np.timedelta64(1, "s") for value in cells]
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
-    stored_kind, array = stored(array, {"flag": "flag", "date": "date"}.get(kind), name=name)
+    stored_kind, array = store_values(array, {"flag": "flag", "date": "date"}.get(kind), name=name)
     return stored_kind, array, "durations in seconds" if kind == "duration" else ""
 
 

@@ -132,7 +132,7 @@ class Forecaster(Estimator):
         self._refuse_hidden_columns()
         self.center_, self.scale_ = column_scaling(series)
         self.exogenous_center_, self.exogenous_scale_ = column_scaling(exogenous)
-        exogenous = self._scaled(exogenous)
+        exogenous = self._scale_rows(exogenous)
         self._learn([series], [exogenous])
         self.last_window_, self.last_exogenous_ = (part[n - self.window_length :] for part in (series, exogenous))
         return self
@@ -154,7 +154,7 @@ class Forecaster(Estimator):
         """Fit the regressors to the windows of all ``series``, and measure their errors."""
         self.block_ = 1 if self.strategy == "recursive" else int(self.horizon)
         seed = seed_from(self.random_state)
-        self.errors_ = self._calibrated(series, exogenous, seed) if self.calibration_fraction else None
+        self.errors_ = self._window_errors(series, exogenous, seed) if self.calibration_fraction else None
         self.estimators_ = self._regressors(series, exogenous, seed)
 
     def predict(self, X: Any = None, *, last_window: Any = None) -> Any:
@@ -246,7 +246,7 @@ class Forecaster(Estimator):
         windows = np.stack([series[len(series) - length :] for series in panel.series])
         steps, _ = self._steps(X)
         context = np.empty((len(windows), length + steps, 0))
-        return panel, self._continued(self.estimators_, windows, context, steps)[..., 0]
+        return panel, self._continue_windows(self.estimators_, windows, context, steps)[..., 0]
 
     def _learn_from(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """The series (n, k) and its exogenous columns (n, d)."""
@@ -268,7 +268,7 @@ class Forecaster(Estimator):
                 f"takes exogenous columns; got {self.window_length}."
             )
 
-    def _calibrated(self, series: list[np.ndarray], exogenous: list[np.ndarray], seed: int) -> np.ndarray:
+    def _window_errors(self, series: list[np.ndarray], exogenous: list[np.ndarray], seed: int) -> np.ndarray:
         """Errors of the last windows of every series by regressors that have seen nothing of what these forecast."""
         length, horizon = self.window_length, self.horizon
         firsts = [self._first_calibrated(len(values)) for values in series]
@@ -282,7 +282,9 @@ class Forecaster(Estimator):
         for values, columns, first in zip(series, exogenous, firsts):
             windows, targets = sliding_windows(values, length, horizon)
             context = np.concatenate(sliding_windows(columns, length, horizon), axis=1)[first:]
-            errors.append(np.abs(targets[first:] - self._continued(regressors, windows[first:], context, horizon)))
+            errors.append(
+                np.abs(targets[first:] - self._continue_windows(regressors, windows[first:], context, horizon))
+            )
         return np.concatenate(errors)
 
     def _first_calibrated(self, n: int) -> int:
@@ -319,7 +321,9 @@ class Forecaster(Estimator):
         last = windows[:, -1:]
         return (windows - last) / self.scale_, last, (last - self.center_) / self.scale_
 
-    def _continued(self, regressors: list[Any], windows: np.ndarray, context: np.ndarray, steps: int) -> np.ndarray:
+    def _continue_windows(
+        self, regressors: list[Any], windows: np.ndarray, context: np.ndarray, steps: int
+    ) -> np.ndarray:
         """The ``steps`` values behind every window (m, length, k); ``context`` (m, length + steps, d) lies along."""
         length, block = windows.shape[1], self.block_
         parts = step_parts(block, len(regressors) == block)
@@ -344,7 +348,7 @@ class Forecaster(Estimator):
         steps, exogenous = self._steps(X)
         window = self.last_window_ if last_window is None else self._given_window(last_window)
         context = np.concatenate([self.last_exogenous_, exogenous])[None]
-        return self._continued(self.estimators_, window[None], context, steps)[0]
+        return self._continue_windows(self.estimators_, window[None], context, steps)[0]
 
     def _steps(self, X: Any) -> tuple[int, np.ndarray]:
         """The number of requested steps, and their exogenous columns."""
@@ -362,9 +366,9 @@ class Forecaster(Estimator):
         if not columns:
             raise ValueError("Forecaster: fit had no exogenous columns, so X must be None or a number of steps.")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return len(X), self._scaled(X)
+        return len(X), self._scale_rows(X)
 
-    def _scaled(self, exogenous: np.ndarray) -> np.ndarray:
+    def _scale_rows(self, exogenous: np.ndarray) -> np.ndarray:
         return (exogenous - self.exogenous_center_) / self.exogenous_scale_
 
     def _given_window(self, last_window: Any) -> np.ndarray:

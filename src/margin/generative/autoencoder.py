@@ -33,7 +33,7 @@ from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
 from margin.neural.losses.regression import squared_error
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.optimize.rate_schedules import RateSchedule
@@ -175,7 +175,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def encode(self, X: Any) -> np.ndarray:
         """The code of every row."""
-        module = self._trained()
+        module = self._trained_network()
         X = self._validate(X)
         codes = self._evaluate(module.encode, Scaling(self.center_, self.scale_).apply(X))
         return codes.astype(X.dtype, copy=False)
@@ -184,7 +184,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def decode(self, Z: Any) -> np.ndarray:
         """The row that every code stands for."""
-        module = self._trained()
+        module = self._trained_network()
         Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
         if Z.shape[1] != self.network_["n_components"]:
             wanted = self.network_["n_components"]
@@ -212,7 +212,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     def _n_features_out(self) -> int:
         return self.network_["n_components"]
 
-    def _trained(self) -> AutoencoderNetwork:
+    def _trained_network(self) -> AutoencoderNetwork:
         return cast(AutoencoderNetwork, self._ready_module())
 
     def _network(self) -> nn.Module:
@@ -242,8 +242,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
             "n_features": n_features,
             "n_components": int(self.n_components),
             "hidden": layer_sizes(self.hidden_layer_sizes),
-            "activation": described("Autoencoder: activation", self.activation, ACTIVATIONS),
-            "code_activation": described("Autoencoder: code_activation", self.code_activation, ACTIVATIONS),
+            "activation": describe("Autoencoder: activation", self.activation, ACTIVATIONS),
+            "code_activation": describe("Autoencoder: code_activation", self.code_activation, ACTIVATIONS),
             "out_activation": self.out_activation,
             "image_shape": self._image_shape(),
             "n_active": None if self.n_active is None else int(self.n_active),
@@ -256,7 +256,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        code_activation = described("Autoencoder: code_activation", self.code_activation, ACTIVATIONS)
+        code_activation = describe("Autoencoder: code_activation", self.code_activation, ACTIVATIONS)
         if self.sparsity == "kl" and code_activation not in IN_UNIT_INTERVAL:
             raise ValueError(
                 "Autoencoder: code_activation must be 'logistic' with sparsity 'kl', a divergence between means in "

@@ -10,7 +10,7 @@ import numpy as np
 from margin.data.image_arrays import order_of_pixels, row_layout
 from margin.neural.scaling import Scaling
 
-__all__ = ["check_image_shape", "common_scaling", "flat", "pixel_scaling", "shaped"]
+__all__ = ["check_image_shape", "common_scaling", "flat", "pixel_scaling", "shape_images"]
 
 
 def pixel_scaling(X: np.ndarray) -> Scaling:
@@ -34,7 +34,7 @@ def check_image_shape(estimator: Any, n_columns: int, picture: Sequence[int] | N
     return row_layout(owner, picture, n_columns)[0]
 
 
-def shaped(estimator: Any, rows: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+def shape_images(estimator: Any, rows: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     """Rows as (n, channels, height, width), whichever order their pixels have."""
     if not len(shape):
         return rows
@@ -45,7 +45,7 @@ def shaped(estimator: Any, rows: np.ndarray, shape: Sequence[int]) -> np.ndarray
 
 
 def flat(estimator: Any, images: np.ndarray) -> np.ndarray:
-    """The inverse of :func:`shaped`."""
+    """The inverse of :func:`shape_images`."""
     if images.ndim == 4 and _channels_last(estimator, int(np.prod(images.shape[1:]))):
         images = images.transpose(0, 2, 3, 1)
     return images.reshape(len(images), -1)

@@ -30,7 +30,7 @@ from margin.generative.sphere import (
 )
 from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp, fused_softmax, fused_softplus
 from margin.neural.nets.mlp import MLP
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 
 __all__ = [
     "LATENTS",
@@ -132,7 +132,7 @@ class MixtureLatent(NormalLatent):
         return -self.log_ratio(head, noise, z)
 
     def from_prior(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        weights = fused_softmax(widened(self.logits.detach()), dim=0).numpy(force=True)
+        weights = fused_softmax(widen(self.logits.detach()), dim=0).numpy(force=True)
         k = rng.choice(len(weights), size=n_samples, p=weights / weights.sum())
         deviations = np.exp(0.5 * self.log_variances.numpy(force=True)[k])
         return self.means.numpy(force=True)[k] + deviations * rng.standard_normal((n_samples, self.n_components))

@@ -107,18 +107,18 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
             "hidden": layer_sizes(self.hidden_layer_sizes),
         }
         objective = partial(negative_log_density, log_volume=self._log_volume())
-        yield from self._train(objective, TensorRows.of(self._scaled(X)), train, valid, seed=seed, state=state)
+        yield from self._train(objective, TensorRows.of(self._scale_rows(X)), train, valid, seed=seed, state=state)
 
     def transform(self, X: Any) -> np.ndarray:
         """The noise that every row is the image of."""
-        module = self._trained()
+        module = self._trained_network()
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        noise = self._evaluate(lambda x: module.to_noise(x)[0], self._scaled(X))
+        noise = self._evaluate(lambda x: module.to_noise(x)[0], self._scale_rows(X))
         return noise.astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The row that every row of noise is sent to."""
-        module = self._trained()
+        module = self._trained_network()
         Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
         if Z.shape[1] != self.n_features_in_:
             raise ValueError(f"NormalizingFlow: Z must have {self.n_features_in_} columns; got {Z.shape[1]}.")
@@ -127,16 +127,16 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> np.ndarray:
         """New rows: standard normal noise, sent through the inverse."""
-        self._trained()
+        self._trained_network()
         if not Integer(low=1).accepts(n_samples):
             raise ValueError(f"NormalizingFlow: n_samples must be an integer at least 1; got {n_samples!r}.")
         return self.inverse_transform(as_generator(random_state).standard_normal((n_samples, self.n_features_in_)))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The log-density of every row, in nats."""
-        module = self._trained()
+        module = self._trained_network()
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        densities = self._evaluate(module, self._scaled(X)).astype(np.float64)
+        densities = self._evaluate(module, self._scale_rows(X)).astype(np.float64)
         return finite_values("NormalizingFlow", "X", X, lambda: densities - self._log_volume())
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -147,13 +147,13 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
     def _n_features_out(self) -> int:
         return self.n_features_in_
 
-    def _trained(self) -> FlowNetwork:
+    def _trained_network(self) -> FlowNetwork:
         return cast(FlowNetwork, self._ready_module())
 
     def _network(self) -> nn.Module:
         return FlowNetwork(**self.network_)
 
-    def _scaled(self, X: np.ndarray) -> np.ndarray:
+    def _scale_rows(self, X: np.ndarray) -> np.ndarray:
         return Scaling(self.center_, self.scale_).apply(X)
 
     def _log_volume(self) -> float:

@@ -124,7 +124,7 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
         def objective(module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
             return sparse_reconstruction_loss(module, batch, noise, weight=weight)
 
-        yield from self._train(objective, TensorRows.of(self._scaled(X)), train, valid, seed=seed, state=state)
+        yield from self._train(objective, TensorRows.of(self._scale_rows(X)), train, valid, seed=seed, state=state)
 
     @property
     def directions_(self) -> np.ndarray:
@@ -135,13 +135,13 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
 
     def transform(self, X: Any) -> np.ndarray:
         """How much of every direction every row has, in the units of ``X``; most are 0."""
-        module = self._trained()
+        module = self._trained_network()
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        return (self._evaluate(module.encode, self._scaled(X)) * self.scale_).astype(X.dtype, copy=False)
+        return (self._evaluate(module.encode, self._scale_rows(X)) * self.scale_).astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The row that every code stands for."""
-        module = self._trained()
+        module = self._trained_network()
         Z = check_array(Z, dtype=[np.float64, np.float32], order="C")
         wanted = self.network_["n_directions"]
         if Z.shape[1] != wanted:
@@ -158,10 +158,10 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
     def _n_features_out(self) -> int:
         return int(self.network_["n_directions"])
 
-    def _scaled(self, X: np.ndarray) -> np.ndarray:
+    def _scale_rows(self, X: np.ndarray) -> np.ndarray:
         return ((X - self.center_) / self.scale_).astype(X.dtype, copy=False)
 
-    def _trained(self) -> SparseAutoencoderNetwork:
+    def _trained_network(self) -> SparseAutoencoderNetwork:
         return cast(SparseAutoencoderNetwork, self._ready_module())
 
     def _network(self) -> nn.Module:

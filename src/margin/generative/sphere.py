@@ -18,7 +18,7 @@ import torch
 from scipy.special import gammaln, ive
 from torch import Tensor
 
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 
 __all__ = [
     "bessel_ratio",
@@ -47,7 +47,7 @@ class _BesselRatio(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, kappa: Tensor, d: int) -> Tensor:
-        k = widened(kappa).numpy(force=True)
+        k = widen(kappa).numpy(force=True)
         ratio = torch.from_numpy(np.asarray(ive(0.5 * d, k) / ive(0.5 * d - 1, k))).to(kappa)
         ctx.save_for_backward(kappa, ratio)
         ctx.d = d
@@ -64,7 +64,7 @@ class _LogNormalizer(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, kappa: Tensor, d: int) -> Tensor:
-        k = widened(kappa).numpy(force=True)
+        k = widen(kappa).numpy(force=True)
         log_bessel = np.log(ive(0.5 * d - 1, k)) + k
         value = (0.5 * d - 1) * np.log(k) - 0.5 * d * math.log(2 * math.pi) - log_bessel
         ctx.save_for_backward(_BesselRatio.apply(kappa.detach(), d))
@@ -99,7 +99,7 @@ class _CosineQuantile(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, u: Tensor, kappa: Tensor, d: int) -> Tensor:
-        k, level = widened(kappa.detach()).reshape(-1, 1), widened(u.detach()).reshape(-1, 1)
+        k, level = widen(kappa.detach()).reshape(-1, 1), widen(u.detach()).reshape(-1, 1)
         theta = math.pi * torch.linspace(0, 1, ANGLES, dtype=torch.float64, device=k.device).square()
         density = torch.exp(k * (torch.cos(theta) - 1)) * torch.sin(theta).pow(d - 2)
         below = _cumulative(density, theta)

@@ -35,7 +35,7 @@ from margin.neural.activations.fused import fused_softmax
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.optimize.rate_schedules import RateSchedule
@@ -136,7 +136,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "n_features": X.shape[1],
             "n_components": int(self.n_components),
             "hidden": layer_sizes(self.hidden_layer_sizes),
-            "activation": described("VAE: activation", self.activation, ACTIVATIONS),
+            "activation": describe("VAE: activation", self.activation, ACTIVATIONS),
             "likelihood": self.likelihood,
             "variance": spread or 1.0,  # where the decoder starts: everything is noise of the size of the data
             "latent": self.latent,
@@ -144,7 +144,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "n_levels": int(self.n_levels),
             "image_shape": self._image_shape(),
         }
-        rows = TensorRows.of(self._seen(X), self._target(X))
+        rows = TensorRows.of(self._encoder_input(X), self._target(X))
         objective = partial(
             negative_elbo,
             beta=self.beta,
@@ -156,9 +156,9 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def encode(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and log-variance of the posterior of every row; direction and concentration on the sphere."""
-        module = self._trained()
+        module = self._trained_network()
         X = self._validate(X)
-        both = self._evaluate(lambda rows: torch.cat(module.encode(rows), dim=1), self._seen(X))
+        both = self._evaluate(lambda rows: torch.cat(module.encode(rows), dim=1), self._encoder_input(X))
         center, width = np.split(both.astype(X.dtype, copy=False), [self.network_["n_components"]], axis=1)
         return center, width
 
@@ -168,7 +168,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def decode(self, Z: Any) -> np.ndarray:
         """The expected data for every row of latent coordinates."""
-        module = self._trained()
+        module = self._trained_network()
         means = self._evaluate(module.decode, latent_rows(Z, self.network_["n_components"]))
         return means if module.likelihood == "bernoulli" else Scaling(self.center_, self.scale_).undo(means)
 
@@ -180,7 +180,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None, *, mean: bool = False) -> np.ndarray:
         """New rows: latents from the prior, decoded, and a draw from the decoder unless only its ``mean`` is wanted."""
-        module = self._trained()
+        module = self._trained_network()
         if not Integer(low=1).accepts(n_samples):
             raise ValueError(f"VAE: n_samples must be an integer at least 1; got {n_samples!r}.")
         rng = as_generator(random_state)
@@ -205,7 +205,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def responsibilities(self, X: Any) -> np.ndarray:
         """Probability of every component of a mixture prior given the center of the posterior of every row."""
-        latent = self._trained().latent
+        latent = self._trained_network().latent
         if not isinstance(latent, MixtureLatent):
             raise ValueError(f"VAE: responsibilities need latent 'mixture'; got {self.network_['latent']!r}.")
         return self._evaluate(lambda z: fused_softmax(latent.log_joint(z), dim=1), self.encode(X)[0])
@@ -218,7 +218,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     def _n_features_out(self) -> int:
         return self.network_["n_components"]
 
-    def _trained(self) -> VAENetwork:
+    def _trained_network(self) -> VAENetwork:
         return cast(VAENetwork, self._ready_module())
 
     def _network(self) -> nn.Module:
@@ -258,18 +258,18 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def _target(self, X: np.ndarray) -> np.ndarray:
         """What the decoder must explain."""
-        return X if self.network_["likelihood"] == "bernoulli" else self._seen(X)
+        return X if self.network_["likelihood"] == "bernoulli" else self._encoder_input(X)
 
-    def _seen(self, X: np.ndarray) -> np.ndarray:
+    def _encoder_input(self, X: np.ndarray) -> np.ndarray:
         """What the encoder sees."""
         return Scaling(self.center_, self.scale_).apply(X)
 
     def _bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Reconstruction term, divergence and importance-weighted bound of every row, in the units of the data."""
-        module = self._trained()
+        module = self._trained_network()
         X = self._validate(X)
         draws = balanced_normals(self.bound_samples, module.latent.n_noise)
-        parts = self._evaluate(partial(bound_parts, module, draws), self._seen(X), self._target(X))
+        parts = self._evaluate(partial(bound_parts, module, draws), self._encoder_input(X), self._target(X))
         reconstruction, kl, importance_weighted = parts.astype(np.float64).T
         return reconstruction - self._log_volume(), kl, importance_weighted - self._log_volume()
 

@@ -31,7 +31,7 @@ class Workflow(NamedTuple):
 def follow(model: VAE, X: Any, random_state: RandomLike = None) -> Workflow:
     """Encode the rows, draw a latent for each, decode it and draw a row: the four steps of a VAE."""
     rng = as_generator(random_state)
-    module = model._trained()
+    module = model._trained_network()
     rows = np.asarray(X)
     scaling = Scaling(model.center_, model.scale_)
     noise = rng.standard_normal((len(rows), module.latent.n_noise))

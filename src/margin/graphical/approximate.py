@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from margin.core.randomness import RandomLike, as_generator
-from margin.graphical.factors import Factor, product, restricted
+from margin.graphical.factors import Factor, product, restrict
 from margin.graphical.graphs import Name
 from margin.graphical.mean_field import mean_field_steps
 from margin.graphical.network import DiscreteNetwork
@@ -69,7 +69,7 @@ def approximate_marginal(
 def _mean_field(
     network: DiscreteNetwork, asked: list[Name], evidence: Mapping[Name, int], random_state: RandomLike
 ) -> Factor:
-    given = restricted(network.factors(), evidence, "approximate_marginal")
+    given = restrict(network.factors(), evidence, "approximate_marginal")
     factors = [Factor(f.variables, np.maximum(f.values, LEAST)) for f in given if f.variables]
     steps = islice(mean_field_steps(factors, random_state), MOST_SWEEPS)
     last = None

@@ -221,7 +221,7 @@ class BayesianNetwork(StateDensity):
             known = {j: code for j, code in known.items() if code < columns[j].size}
             for j in missing:
                 row[j] = _typical(columns[j], int(network.query([int(j)], known).values.argmax()))
-        return self._named(X)
+        return self._name_columns(X)
 
     def _graph(self, codes: np.ndarray, sizes: list[int]) -> dict[int, tuple[int, ...]]:
         n = len(sizes)
@@ -252,14 +252,14 @@ class BayesianNetwork(StateDensity):
         result[known] = network.log_prob(codes[known])
         if not known.all():
             patterns, which = np.unique(codes[~known], axis=0, return_inverse=True)
-            result[~known] = np.array([network.log_evidence(_known(row)) for row in patterns])[which.ravel()]
+            result[~known] = np.array([network.log_evidence(_known_states(row)) for row in patterns])[which.ravel()]
         return result
 
     def _draw_states(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
         return self.network_.sample(n_samples, rng)
 
 
-def _known(row: np.ndarray) -> dict[Name, int]:
+def _known_states(row: np.ndarray) -> dict[Name, int]:
     return {j: int(code) for j, code in enumerate(row) if code >= 0}
 
 

@@ -84,16 +84,16 @@ def write_bif(
     """Write a network; states without names are called s0, s1, ..."""
     named = states or {}
     labels = {str(v): named.get(str(v), [f"s{k}" for k in range(n)]) for v, n in network.sizes.items()}
-    lines = [f"network {_quoted(name)} {{", "}"]
+    lines = [f"network {_quote(name)} {{", "}"]
     for variable, values in labels.items():
-        lines += [f"variable {_quoted(variable)} {{"]
-        lines += [f"  type discrete [ {len(values)} ] {{ {', '.join(map(_quoted, values))} }};", "}"]
+        lines += [f"variable {_quote(variable)} {{"]
+        lines += [f"  type discrete [ {len(values)} ] {{ {', '.join(map(_quote, values))} }};", "}"]
     for child, above in network.parents.items():
-        given = f" | {', '.join(_quoted(str(v)) for v in above)}" if above else ""
-        lines.append(f"probability ( {_quoted(str(child))}{given} ) {{")
+        given = f" | {', '.join(_quote(str(v)) for v in above)}" if above else ""
+        lines.append(f"probability ( {_quote(str(child))}{given} ) {{")
         table = network.tables[child]
         for index in np.ndindex(table.shape[:-1]):
-            key = ", ".join(_quoted(labels[str(v)][k]) for v, k in zip(above, index))
+            key = ", ".join(_quote(labels[str(v)][k]) for v, k in zip(above, index))
             # repr of a float reads back to the same bits.
             numbers = ", ".join(repr(float(p)) for p in table[index])
             lines.append(f"  ({key}) {numbers};" if above else f"  table {numbers};")
@@ -216,5 +216,5 @@ def _numbers(tokens: _Tokens, count: int) -> list[float]:
     return values
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text if PLAIN.fullmatch(text) else f'"{text}"'

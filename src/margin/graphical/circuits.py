@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 
 from margin.graphical.independence import ci_test
 from margin.graphical.network import draw_states
-from margin.graphical.parameters import smoothed
+from margin.graphical.parameters import smooth
 
 __all__ = ["LEAF", "PRODUCT", "SUM", "Circuit", "learned_circuit"]
 
@@ -113,7 +113,7 @@ def _grow(
     if len(columns) == 1:
         counts = np.bincount(rows[:, columns[0]], minlength=sizes[columns[0]]).astype(np.float64)
         with np.errstate(divide="ignore"):
-            return circuit.add(LEAF, columns[0], [], np.log(smoothed(counts, alpha)))
+            return circuit.add(LEAF, columns[0], [], np.log(smooth(counts, alpha)))
     groups = [[c] for c in columns] if len(rows) < min_rows else _dependent_groups(rows, columns, threshold)
     if len(groups) == 1:
         parts = _two_clusters(rows[:, columns], [sizes[c] for c in columns], rng)

@@ -36,7 +36,7 @@ class LinearChainCRF:
         cls, sequences: Sequence[Any], labels: Sequence[Any], alpha: float = 1.0, max_iter: int = 200
     ) -> LinearChainCRF:
         """Maximum likelihood with an L2 penalty of strength ``alpha``; labels are integers 0, 1, ..."""
-        inputs, targets = _checked(sequences, labels)
+        inputs, targets = _check(sequences, labels)
         k, p = int(max(y.max() for y in targets)) + 1, inputs[0].shape[1]
         solution = minimize(
             crf_objective,
@@ -46,7 +46,7 @@ class LinearChainCRF:
             method="L-BFGS-B",
             options={"maxiter": max_iter},
         )
-        return cls(*_unpacked(solution.x, k, p))
+        return cls(*_unpack(solution.x, k, p))
 
     def log_prob(self, inputs: Any, labels: Any) -> float:
         """The log-probability of the labels of one sequence given its inputs (T, p)."""
@@ -77,9 +77,9 @@ def crf_objective(
     packed: np.ndarray, inputs: Sequence[np.ndarray], labels: Sequence[np.ndarray], n_labels: int, alpha: float
 ) -> tuple[float, np.ndarray]:
     """Penalized negative log-likelihood and its gradient in the packed weights, transitions and starts."""
-    weights, transition, start = _unpacked(packed, n_labels, inputs[0].shape[1])
+    weights, transition, start = _unpack(packed, n_labels, inputs[0].shape[1])
     loss, gradient = 0.5 * alpha * float(packed @ packed), alpha * packed
-    to_weights, to_transition, to_start = _unpacked(gradient, n_labels, inputs[0].shape[1])
+    to_weights, to_transition, to_start = _unpack(gradient, n_labels, inputs[0].shape[1])
     for x, y in zip(inputs, labels):
         emissions = x @ weights.T
         posterior = posteriors(emissions, transition, start)
@@ -97,12 +97,12 @@ def _path_score(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray
     return float(start[y[0]] + emissions[np.arange(len(y)), y].sum() + transition[y[:-1], y[1:]].sum())
 
 
-def _unpacked(packed: np.ndarray, k: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _unpack(packed: np.ndarray, k: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Views of the three parts."""
     return packed[: k * p].reshape(k, p), packed[k * p : k * p + k * k].reshape(k, k), packed[k * p + k * k :]
 
 
-def _checked(sequences: Sequence[Any], labels: Sequence[Any]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _check(sequences: Sequence[Any], labels: Sequence[Any]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     inputs = [np.asarray(x, dtype=np.float64) for x in sequences]
     targets = [np.asarray(y) for y in labels]
     if not inputs or len(inputs) != len(targets):

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from margin.graphical.factors import Factor, cardinalities, product, restricted
+from margin.graphical.factors import Factor, cardinalities, product, restrict
 from margin.graphical.graphs import Name
 
 __all__ = [
@@ -107,18 +107,18 @@ def treewidth(neighbors: Neighbors) -> int:
 def marginal(factors: Sequence[Factor], query: Sequence[Name], evidence: Mapping[Name, int] | None = None) -> Factor:
     """The normalized table of the ``query`` variables given ``evidence``, by variable elimination."""
     evidence = evidence or {}
-    left = restricted(factors, evidence, "marginal")
+    left = restrict(factors, evidence, "marginal")
     sizes = cardinalities(left)
     for name in query:
         if name not in sizes:
             problem = "is part of the evidence" if name in evidence else "is not a variable of the model"
             raise ValueError(f"marginal: the query variable {name!r} {problem}.")
-    return product(_eliminate(left, tuple(query))).normalized().ordered(tuple(query))
+    return product(_eliminate(left, tuple(query))).normalize().reorder(tuple(query))
 
 
 def log_partition(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> float:
     r"""Logarithm of the sum of the product over all states: :math:`\log Z`, or that of the evidence."""
-    left = restricted(factors, evidence or {}, "log_partition")
+    left = restrict(factors, evidence or {}, "log_partition")
     logs: list[float] = []
     last = product(_eliminate(left, (), logs))
     with np.errstate(divide="ignore"):
@@ -128,7 +128,7 @@ def log_partition(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
 def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> dict[Name, int]:
     """The most probable states of all variables given ``evidence``, by max-product elimination and a walk back."""
     evidence = dict(evidence or {})
-    left = restricted(factors, evidence, "most_probable")
+    left = restrict(factors, evidence, "most_probable")
     plan = elimination_order(interaction_graph(left))
     refuse_large(plan, cardinalities(left))
     seen: list[tuple[Name, Factor]] = []
@@ -139,13 +139,13 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
         peak = float(together.values.max())
         if peak == 0:
             raise ValueError("most_probable: the evidence has probability 0.")
-        smaller = together.maximized([name])
+        smaller = together.maximize([name])
         buckets.put(Factor.of_checked(smaller.variables, smaller.values / peak))
     if any(factor.values == 0 for factor in left if not factor.variables):
         raise ValueError("most_probable: the evidence has probability 0.")
     states: dict[Name, int] = {}
     for name, together in reversed(seen):
-        states[name] = int(together.given({v: states[v] for v in together.variables if v != name}).values.argmax())
+        states[name] = int(together.condition({v: states[v] for v in together.variables if v != name}).values.argmax())
     return {**evidence, **states}
 
 
@@ -155,7 +155,7 @@ def _eliminate(left: list[Factor], keep: tuple[Name, ...], logs: list[float] | N
     refuse_large(plan, cardinalities(left))
     buckets = _Buckets(left)
     for name in plan.order:
-        together = product(buckets.take(name)).summed([name])
+        together = product(buckets.take(name)).sum_out([name])
         peak = float(together.values.max())
         # Scaling keeps long products away from underflow; a zero table stays what it is.
         if peak > 0:

@@ -19,7 +19,7 @@ import numpy as np
 
 from margin.graphical.graphs import Name
 
-__all__ = ["Factor", "cardinalities", "product", "restricted"]
+__all__ = ["Factor", "cardinalities", "product", "restrict"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -65,15 +65,15 @@ class Factor:
         sizes = dict(zip(present, table.shape))
         return table.reshape([sizes.get(name, 1) for name in names])
 
-    def summed(self, out: Iterable[Name]) -> Factor:
+    def sum_out(self, out: Iterable[Name]) -> Factor:
         """The table with the variables ``out`` summed out."""
         return self._without(out, np.add.reduce)
 
-    def maximized(self, out: Iterable[Name]) -> Factor:
+    def maximize(self, out: Iterable[Name]) -> Factor:
         """The table with the variables ``out`` maximized out."""
         return self._without(out, np.maximum.reduce)
 
-    def given(self, evidence: Mapping[Name, int]) -> Factor:
+    def condition(self, evidence: Mapping[Name, int]) -> Factor:
         """The part of the table where variables have the states of ``evidence``, which lose their axes."""
         if evidence.keys().isdisjoint(self.variables):
             return self
@@ -81,13 +81,13 @@ class Factor:
         left = tuple(name for name in self.variables if name not in evidence)
         return Factor.of_checked(left, np.asarray(self.values[index]))
 
-    def normalized(self) -> Factor:
+    def normalize(self) -> Factor:
         total = float(self.values.sum())
         if total <= 0:
             raise ValueError(f"Factor: the table over {self.variables} is zero; the evidence has probability 0.")
         return Factor.of_checked(self.variables, self.values / total)
 
-    def ordered(self, names: Sequence[Name]) -> Factor:
+    def reorder(self, names: Sequence[Name]) -> Factor:
         """The same factor with its axes in the order of ``names``."""
         return Factor.of_checked(tuple(names), self.over(tuple(names)))
 
@@ -116,7 +116,7 @@ def cardinalities(factors: Iterable[Factor]) -> dict[Name, int]:
     return sizes
 
 
-def restricted(factors: Iterable[Factor], evidence: Mapping[Name, int], caller: str) -> list[Factor]:
+def restrict(factors: Iterable[Factor], evidence: Mapping[Name, int], caller: str) -> list[Factor]:
     """The factors given the evidence, whose variables and states are checked first."""
     factors = list(factors)
     sizes = cardinalities(factors)
@@ -127,4 +127,4 @@ def restricted(factors: Iterable[Factor], evidence: Mapping[Name, int], caller: 
             raise ValueError(
                 f"{caller}: the state of {name!r} must be an integer from 0 to {sizes[name] - 1}; got {state!r}."
             )
-    return [factor.given(evidence) for factor in factors]
+    return [factor.condition(evidence) for factor in factors]

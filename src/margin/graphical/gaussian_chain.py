@@ -83,7 +83,7 @@ def chain_maximization(chain: ChainParameters, sums: StepSums, reg_covar: float)
     """
     left = sums.pairs.sum(axis=1, keepdims=True) > 0
     transition = np.where(left, normalized_counts(sums.pairs), chain.transition)
-    components = chain.components.maximized(sums, reg_covar)
+    components = chain.components.maximize(sums, reg_covar)
     return ChainParameters(normalized_counts(sums.starts), transition, components, chain.offset)
 
 
@@ -145,7 +145,7 @@ class ChainRestarts(EMRestarts):
         with named_refusals():
             return chain_maximization(chain, run.sums, self.model.reg_covar)
 
-    def _restored(self, state: dict[str, Any], components: Components) -> Any:
+    def _restore(self, state: dict[str, Any], components: Components) -> Any:
         return ChainParameters(np.array(state["start"]), np.array(state["transition"]), components, self.offset)
 
     def _first_mixture(self) -> Any:

@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from margin.graphical.elimination import elimination_order, interaction_graph, refuse_large
-from margin.graphical.factors import Factor, cardinalities, product, restricted
+from margin.graphical.factors import Factor, cardinalities, product, restrict
 from margin.graphical.graphs import Name
 
-__all__ = ["JunctionTree", "calibrated", "clique_tree"]
+__all__ = ["JunctionTree", "calibrate", "clique_tree"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class JunctionTree:
         smallest = next((b for b in self._by_size if wanted.issubset(b.variables)), None)
         if smallest is None:
             raise ValueError(f"JunctionTree.marginal: no clique holds all of {list(query)}; ask `marginal` for them.")
-        return smallest.summed(set(smallest.variables) - wanted).ordered(tuple(query))
+        return smallest.sum_out(set(smallest.variables) - wanted).reorder(tuple(query))
 
 
 def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name]], list[tuple[int, int]]]:
@@ -64,14 +64,14 @@ def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name
     return maximal, joined
 
 
-def calibrated(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> JunctionTree:
+def calibrate(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> JunctionTree:
     """The tree of the factors given ``evidence``, with messages passed both ways.
 
     >>> tree = calibrated([Factor(["a"], [0.5, 0.5]), Factor(["a", "b"], [[0.9, 0.1], [0.4, 0.6]])])
     >>> tree.marginal(["b"]).values.round(2)
     array([0.65, 0.35])
     """
-    left = restricted(factors, evidence or {}, "calibrated")
+    left = restrict(factors, evidence or {}, "calibrate")
     sizes = cardinalities(left)
     plan = elimination_order(interaction_graph(left))
     refuse_large(plan, sizes)
@@ -87,10 +87,10 @@ def calibrated(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = 
         home = next(i for i, clique in enumerate(cliques) if clique.issuperset(factor.variables))
         tables[home] *= factor.over(names[home])
     potentials = [Factor.of_checked(clique, table) for clique, table in zip(names, tables)]
-    return _passed(potentials, joined, log_scale)
+    return _pass_messages(potentials, joined, log_scale)
 
 
-def _passed(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: float) -> JunctionTree:
+def _pass_messages(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: float) -> JunctionTree:
     neighbors: list[list[int]] = [[] for _ in potentials]
     for i, j in joined:
         neighbors[i].append(j)
@@ -98,14 +98,14 @@ def _passed(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: 
     messages: dict[tuple[int, int], Factor] = {}
     beliefs: list[Factor] = list(potentials)
 
-    def gathered(node: int, without: int) -> Factor:
+    def gather(node: int, without: int) -> Factor:
         """The clique and all messages to it but one."""
         return product([potentials[node], *(messages[k, node] for k in neighbors[node] if k != without)])
 
     def send(together: Factor, source: int, target: int) -> float:
         """From source to target; the logarithm of what was divided out."""
         shared = potentials[target].variables
-        sent = together.summed(v for v in together.variables if v not in shared)
+        sent = together.sum_out(v for v in together.variables if v not in shared)
         peak = float(sent.values.max())
         if peak <= 0:
             raise ValueError("calibrated: the evidence has probability 0.")
@@ -119,15 +119,15 @@ def _passed(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: 
         order = _depth_first(root, neighbors)
         visited |= {node for node, _ in order}
         for node, parent in reversed(order):  # the root, without a parent, comes last
-            beliefs[node] = gathered(node, parent)
+            beliefs[node] = gather(node, parent)
             if parent >= 0:
                 log_scale += send(beliefs[node], node, parent)
         with np.errstate(divide="ignore"):
             log_scale += float(np.log(beliefs[root].values.sum()))
         for node, parent in order[1:]:
-            send(gathered(parent, node), parent, node)
+            send(gather(parent, node), parent, node)
             beliefs[node] = beliefs[node] * messages[parent, node]
-    return JunctionTree(tuple(belief.normalized() for belief in beliefs), tuple(joined), log_scale)
+    return JunctionTree(tuple(belief.normalize() for belief in beliefs), tuple(joined), log_scale)
 
 
 def _depth_first(root: int, neighbors: list[list[int]]) -> list[tuple[int, int]]:

@@ -51,13 +51,13 @@ def mean_field_steps(factors: Sequence[Factor], random_state: RandomLike = 0) ->
             field = np.zeros(len(q[name]))
             for variables, table in tables:
                 if name in variables:
-                    field += _expected(variables, table, q, name)
+                    field += _mean_of_table(variables, table, q, name)
             q[name] = softmax(field)
-        bound = sum(_expected(variables, table, q, None) for variables, table in tables)
+        bound = sum(_mean_of_table(variables, table, q, None) for variables, table in tables)
         yield MeanFieldStep(dict(q), float(bound + sum(entr(p).sum() for p in q.values())))
 
 
-def _expected(
+def _mean_of_table(
     variables: tuple[Name, ...], table: np.ndarray, q: dict[Name, np.ndarray], but: Name | None
 ) -> np.ndarray:
     """The mean of a table over the distributions of all its variables except one."""

@@ -15,7 +15,7 @@ from margin.core.randomness import RandomLike, as_generator
 from margin.graphical.elimination import log_partition, marginal, most_probable
 from margin.graphical.factors import Factor
 from margin.graphical.graphs import Name, Parents, checked_graph, topological_order
-from margin.graphical.junction_tree import calibrated
+from margin.graphical.junction_tree import calibrate
 
 __all__ = ["DiscreteNetwork", "draw_states", "random_network", "row_index"]
 
@@ -66,7 +66,7 @@ class DiscreteNetwork:
 
     def log_prob(self, states: Any) -> np.ndarray:
         """Log-probability of every row of ``states`` (n, variables)."""
-        rows = self._checked(states)
+        rows = self._check(states)
         total = np.zeros(len(rows))
         column = self._columns()
         with np.errstate(divide="ignore"):
@@ -87,7 +87,7 @@ class DiscreteNetwork:
         array([0.65, 0.35])
         """
         known = evidence or {}
-        tree = calibrated(self.factors(), known)
+        tree = calibrate(self.factors(), known)
         return {name: tree.marginal([name]).values for name in self.parents if name not in known}
 
     def log_evidence(self, evidence: Mapping[Name, int]) -> float:
@@ -122,7 +122,7 @@ class DiscreteNetwork:
     def _shape(self, names: Sequence[Name]) -> tuple[int, ...]:
         return tuple(self.tables[name].shape[-1] for name in names)
 
-    def _checked(self, states: Any) -> np.ndarray:
+    def _check(self, states: Any) -> np.ndarray:
         rows = np.asarray(states)
         if rows.ndim != 2 or rows.shape[1] != len(self.parents) or rows.dtype.kind not in "iu":
             raise ValueError(

@@ -17,11 +17,11 @@ import numpy as np
 
 from margin.graphical.factors import Factor
 from margin.graphical.graphs import Name
-from margin.graphical.junction_tree import calibrated
+from margin.graphical.junction_tree import calibrate
 from margin.graphical.network import DiscreteNetwork, row_index
 from margin.graphical.scores import family_counts
 
-__all__ = ["EMStep", "em_steps", "expected_counts", "fitted_network", "smoothed"]
+__all__ = ["EMStep", "em_steps", "expected_counts", "fitted_network", "smooth"]
 
 Graph = Mapping[int, Sequence[int]]
 
@@ -33,7 +33,7 @@ class EMStep(NamedTuple):
     log_likelihood: float
 
 
-def smoothed(counts: np.ndarray, alpha: float) -> np.ndarray:
+def smooth(counts: np.ndarray, alpha: float) -> np.ndarray:
     """Probabilities from counts (..., states) with ``alpha`` added to each; without any count they are uniform."""
     total = counts.sum(axis=-1, keepdims=True) + alpha * counts.shape[-1]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -91,7 +91,7 @@ def _add_expected(
     factors: Sequence[Factor], evidence: Mapping[Name, int], weight: float, counts: dict[Name, np.ndarray]
 ) -> float:
     """Adds the distribution of every family given the evidence; returns the log-probability of the evidence."""
-    tree = calibrated(factors, evidence)
+    tree = calibrate(factors, evidence)
     for factor in factors:
         name = factor.variables[-1]
         hidden = tuple(v for v in factor.variables if v not in evidence)
@@ -102,4 +102,4 @@ def _add_expected(
 
 def _network(graph: Graph, counts: Mapping[Name, np.ndarray], sizes: Sequence[int], alpha: float) -> DiscreteNetwork:
     shapes = {i: tuple(sizes[p] for p in (*above, i)) for i, above in graph.items()}
-    return DiscreteNetwork(dict(graph), {i: smoothed(counts[i].reshape(shapes[i]), alpha) for i in graph})
+    return DiscreteNetwork(dict(graph), {i: smooth(counts[i].reshape(shapes[i]), alpha) for i in graph})

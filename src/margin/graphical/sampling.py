@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from margin.core.randomness import RandomLike, as_generator
-from margin.graphical.factors import Factor, cardinalities, restricted
+from margin.graphical.factors import Factor, cardinalities, restrict
 from margin.graphical.graphs import Name, topological_order
 from margin.graphical.network import DiscreteNetwork, draw_states, row_index
 
@@ -43,7 +43,7 @@ def likelihood_weighting(
     network: DiscreteNetwork, evidence: Mapping[Name, int], n_samples: int, random_state: RandomLike = None
 ) -> WeightedStates:
     """Rows drawn with the evidence set, and their weights."""
-    restricted(network.factors(), evidence, "likelihood_weighting")
+    restrict(network.factors(), evidence, "likelihood_weighting")
     rng = as_generator(random_state)
     names, sizes = network.variables, network.sizes
     rows = np.zeros((n_samples, len(names)), dtype=np.int64)
@@ -78,7 +78,7 @@ def gibbs_samples(
     from margin.compiled.graphical import gibbs_sweeps
 
     rng = as_generator(random_state)
-    left = restricted(factors, evidence or {}, "gibbs_samples")
+    left = restrict(factors, evidence or {}, "gibbs_samples")
     sizes = cardinalities(left)
     names = tuple(sizes)
     flat = flat_factors(left, names)

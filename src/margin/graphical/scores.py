@@ -141,7 +141,7 @@ class FamilyScores:
     def with_one_more(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
         """The scores of ``child`` with ``parents`` and each of ``others`` in turn."""
         if len(others) and self._columns is not None:
-            return self._compiled(child, parents, others)
+            return self._run_compiled(child, parents, others)
         return np.array([self(child, parents | {other}) for other in others])
 
     @cached_property
@@ -158,7 +158,7 @@ class FamilyScores:
         counts = np.arange(len(self.rows) + 1.0)
         return xlogy(counts, counts)
 
-    def _compiled(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
+    def _run_compiled(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
         from margin.compiled.graphical import log_likelihoods_with_one_more
 
         assert self._columns is not None

@@ -70,7 +70,7 @@ def greedy_search(n_variables: int, score: LocalScore, constraints: Constraints 
 
 def greedy_steps(n_variables: int, score: LocalScore, constraints: Constraints | None = None) -> Iterator[Move]:
     """Greedy search, move by move; it begins with the required edges."""
-    search = _begun(n_variables, score, constraints)
+    search = _begin_climb(n_variables, score, constraints)
     yield Move("start", None, sum(search.local), _graph(search.parents))
     while (move := search.best()) is not None:
         search.take(*move)
@@ -78,7 +78,7 @@ def greedy_steps(n_variables: int, score: LocalScore, constraints: Constraints |
         yield Move(action, (edge[0], edge[1]), sum(search.local), _graph(search.parents))
 
 
-def _begun(n_variables: int, score: LocalScore, constraints: Constraints | None) -> _Climb:
+def _begin_climb(n_variables: int, score: LocalScore, constraints: Constraints | None) -> _Climb:
     rules = constraints or Constraints()
     parents = [frozenset(p for p, child in rules.required if child == i) for i in range(n_variables)]
     _refuse_impossible(parents, rules)

@@ -80,7 +80,7 @@ class Graph:
         """Number of incoming edges of every node."""
         return np.bincount(self.edges[1], minlength=len(self.node_features))
 
-    def relabeled(self, order: Any) -> Graph:
+    def relabel(self, order: Any) -> Graph:
         """The same graph with node ``order[i]`` called i."""
         order = np.asarray(order)
         if sorted(order.tolist()) != list(range(len(self.node_features))):
@@ -155,18 +155,18 @@ def disjoint_union(
         )
     edges = np.concatenate([graph.edges + start for graph, start in zip(graphs, starts)], axis=1)
 
-    def joined(parts: list[Any]) -> Tensor | None:
+    def join(parts: list[Any]) -> Tensor | None:
         return None if parts[0] is None else torch.from_numpy(np.concatenate(parts)).to(dtype=dtype, device=device)
 
-    x = joined([graph.node_features for graph in graphs])
+    x = join([graph.node_features for graph in graphs])
     assert x is not None
     global_rows = [None if g.global_features is None else g.global_features[None] for g in graphs]
     graph_of = torch.from_numpy(np.repeat(np.arange(len(graphs)), sizes)).to(device)
     return GraphTensors(
         x,
         torch.from_numpy(edges).to(device),
-        joined([g.edge_features for g in graphs]),
-        joined(global_rows),
+        join([g.edge_features for g in graphs]),
+        join(global_rows),
         graph_of,
         len(graphs),
     )

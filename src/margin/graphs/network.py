@@ -47,7 +47,7 @@ class GNN(nn.Module):
         """The graph after every layer, hidden ones after their rectifier."""
         graphs = []
         for k, layer in enumerate(self.layers):
-            graph = layer(graph._replace(x=self._dropped(graph.x)))
+            graph = layer(graph._replace(x=self._drop(graph.x)))
             if k < len(self.norms):
                 graph = graph._replace(x=self.norms[k](graph.x))
             if k + 1 < len(self.layers):
@@ -55,8 +55,8 @@ class GNN(nn.Module):
             graphs.append(graph)
         return graphs
 
-    def _dropped(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        return x.dropped(self.dropout) if isinstance(x, SparseMatrix) else self.dropout(x)
+    def _drop(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
+        return x.drop(self.dropout) if isinstance(x, SparseMatrix) else self.dropout(x)
 
 
 class GraphNetwork(nn.Module):

@@ -62,7 +62,7 @@ class SparseMatrix:
         rows, columns = torch.nonzero(dense, as_tuple=True)
         return cls.from_entries(rows, columns, dense[rows, columns], (dense.shape[0], dense.shape[1]))
 
-    def dropped(self, dropout: Dropout) -> SparseMatrix:
+    def drop(self, dropout: Dropout) -> SparseMatrix:
         """Dropout of the entries: what is 0 stays 0 whether dropped or not."""
         return replace(self, values=dropout(self.values))
 

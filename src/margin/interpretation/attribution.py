@@ -47,7 +47,7 @@ def grad_cam(network: nn.Module, layer: nn.Module, x: Tensor, label: int | Tenso
     try:
         with torch.enable_grad():
             # The input asks for gradients too, so that networks with frozen weights have maps.
-            scores = network.eval()(x.detach().requires_grad_(True))
+            score = _pick_scores(network.eval()(x.detach().requires_grad_(True)), label).sum()
     finally:
         hook.remove()
         network.train(was_training)
@@ -56,7 +56,7 @@ def grad_cam(network: nn.Module, layer: nn.Module, x: Tensor, label: int | Tenso
     maps = outputs[-1]
     if maps.ndim != 4:
         raise ValueError(f"grad_cam: layer must give maps (N, C, h, w); got {tuple(maps.shape)}.")
-    (gradient,) = torch.autograd.grad(_chosen(scores, label).sum(), maps)
+    (gradient,) = torch.autograd.grad(score, maps)
     weight = gradient.mean(dim=(2, 3))
     return torch.einsum("nc,nchw->nhw", weight, maps).relu().detach()
 
@@ -78,7 +78,7 @@ def integrated_gradients(
     for node, weight in zip((nodes + 1) / 2, weights / 2):
         point = (start + node * (x - start)).detach().requires_grad_(True)
         with torch.enable_grad():
-            score = _chosen(network(point), label).sum()
+            score = _pick_scores(network(point), label).sum()
         total += weight * torch.autograd.grad(score, point)[0]
     return (x - start) * total
 
@@ -96,12 +96,12 @@ def occlusion(
     rows, columns = (range(0, length - size + 1, step) for length in x.shape[2:])
     drops = torch.empty(len(x), len(rows), len(columns), dtype=x.dtype)
     with torch.no_grad():
-        uncovered = _chosen(network(x), label)
+        uncovered = _pick_scores(network(x), label)
         for i, row in enumerate(rows):
             for j, column in enumerate(columns):
                 covered = x.clone()
                 covered[:, :, row : row + size, column : column + size] = value
-                drops[:, i, j] = uncovered - _chosen(network(covered), label)
+                drops[:, i, j] = uncovered - _pick_scores(network(covered), label)
     return drops
 
 
@@ -111,6 +111,6 @@ def resize_map(heat: Tensor, height: int, width: int) -> Tensor:
     return larger[:, 0]
 
 
-def _chosen(scores: Tensor, label: int | Tensor) -> Tensor:
+def _pick_scores(scores: Tensor, label: int | Tensor) -> Tensor:
     """The score of one class, or of one class per image: (N,)."""
     return scores.gather(1, torch.as_tensor(label).expand(len(scores))[:, None])[:, 0]

@@ -47,7 +47,7 @@ class TableColumns:
     def __getitem__(self, column: int) -> Any:
         return self._columns[column]
 
-    def composed(self, rows: Any) -> Any:
+    def compose(self, rows: Any) -> Any:
         """The table whose column ``j`` holds the values of the rows ``rows[j]``; of the kind that was given."""
         return self._table([values.take(np.asarray(index)) for values, index in zip(self._columns, rows, strict=True)])
 
@@ -70,7 +70,7 @@ class TableColumns:
         """Whether a column holds points in time."""
         return self._columns[column].dtype.kind == "M"
 
-    def ordered(self, column: int) -> np.ndarray | None:
+    def ordered_values(self, column: int) -> np.ndarray | None:
         """Numbers in the order of a column's values, NaN where one is missing; None for labels, which have no order."""
         if self.is_number(column):
             return np.asarray(self._columns[column], dtype=np.float64)

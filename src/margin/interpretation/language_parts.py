@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from margin.text import LanguageModel
 
-__all__ = ["PARTS", "Ablation", "ablated", "ablations", "activations", "completion_log_probability"]
+__all__ = ["PARTS", "Ablation", "ablate", "ablations", "activations", "completion_log_probability"]
 
 # What a block adds to the vector of a token, by the name of the module that computes it; "block" is their sum so far.
 PARTS = {"attention": "attention", "mlp": "feed", "block": None}
@@ -51,7 +51,7 @@ def completion_log_probability(model: LanguageModel, prompt: str, completion: st
 
 
 @contextmanager
-def ablated(model: LanguageModel, block: int, part: str) -> Iterator[None]:
+def ablate(model: LanguageModel, block: int, part: str) -> Iterator[None]:
     """Inside, one part of one block adds 0 to the vectors of all tokens: ``part`` is "attention" or "mlp"."""
     if part not in ("attention", "mlp"):
         raise ValueError(f"ablated: part must be 'attention' or 'mlp'; got {part!r}.")
@@ -68,7 +68,7 @@ def ablations(model: LanguageModel, prompt: str, completion: str) -> list[Ablati
     measured = []
     for block in range(len(_blocks(model))):
         for part in ("attention", "mlp"):
-            with ablated(model, block, part):
+            with ablate(model, block, part):
                 after = math.exp(completion_log_probability(model, prompt, completion))
             measured.append(Ablation(block, part, before, after))
     return measured
@@ -89,7 +89,7 @@ def activations(model: LanguageModel, texts: Any, block: int, part: str = "block
     )
     try:
         for i, text in enumerate(texts_of(owner, texts)):
-            ids = codes.joined([text], owner)[:-1]
+            ids = codes.join_texts([text], owner)[:-1]
             if len(ids) > context:
                 raise ValueError(
                     f"{owner}: a text must have at most {context - 1} tokens, so that the model sees all of it; "

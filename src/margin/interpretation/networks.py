@@ -85,11 +85,11 @@ def _labels(model: Any, network: nn.Module, x: Tensor, label: Any) -> Tensor:
     return torch.from_numpy(np.searchsorted(known, labels)).to(x.device)
 
 
-def _integrated(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
+def _integrate(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
     return integrated_gradients(network, x, label, **options)
 
 
-def _occluded(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
+def _occlude(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
     if x.ndim == 4:
         return occlusion(network, x, label, **options)
     if x.ndim != 2:
@@ -141,8 +141,8 @@ def last_maps(network: nn.Module, x: Tensor) -> nn.Module:
 
 
 ATTRIBUTIONS: dict[str, Callable[..., Tensor]] = {
-    "integrated-gradients": _integrated,
-    "occlusion": _occluded,
+    "integrated-gradients": _integrate,
+    "occlusion": _occlude,
     "grad-cam": _grad_cam,
     "cam": _cam,
 }

@@ -62,7 +62,7 @@ def individual_curves(predict: Predict, X: Any, columns: Sequence[int], grid: An
     grid : array-like of shape (points, len(columns))
         Values of these columns, jointly; (points,) for one column.
     """
-    table, points = _checked(X, columns, grid)
+    table, points = _check(X, columns, grid)
     curves = np.empty((table.n_rows, len(points)))
     for k, point in enumerate(points):
         predictions = np.asarray(predict(table.with_values(dict(zip(columns, point, strict=True)))), dtype=np.float64)
@@ -99,7 +99,7 @@ def partial_dependence(
     return np.average(individual_curves(predict, X, columns, grid), axis=0, weights=weight)
 
 
-def _checked(X: Any, columns: Sequence[int], grid: Any) -> tuple[TableColumns, list[tuple[Any, ...]]]:
+def _check(X: Any, columns: Sequence[int], grid: Any) -> tuple[TableColumns, list[tuple[Any, ...]]]:
     shape = np.shape(X)
     if len(shape) != 2 or not shape[0]:
         raise ValueError(f"individual_curves: X must be a table with rows; got shape {shape}.")

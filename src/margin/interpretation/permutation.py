@@ -43,11 +43,11 @@ def permutation_importance(
     columns = TableColumns(X)
     score = scoring or (lambda fitted, rows, truth: float(fitted.score(rows, truth)))
     unshuffled = [np.arange(columns.n_rows)] * len(columns)
-    baseline, rng = score(model, columns.composed(unshuffled), y), as_generator(random_state)
+    baseline, rng = score(model, columns.compose(unshuffled), y), as_generator(random_state)
     drops = np.empty((len(columns), n_repeats))
     for column in range(len(columns)):
         for repeat in range(n_repeats):
             rows = list(unshuffled)
             rows[column] = rng.permutation(columns.n_rows)
-            drops[column, repeat] = baseline - score(model, columns.composed(rows), y)
+            drops[column, repeat] = baseline - score(model, columns.compose(rows), y)
     return drops

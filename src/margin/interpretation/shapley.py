@@ -97,7 +97,7 @@ def coalition_values(predict: Predict, table: TableColumns, n: int, known: np.nd
     for start in range(0, len(pairs), size):
         row, coalition = np.divmod(pairs[start : start + size], len(known))
         rows = [np.where(known[coalition, j][:, None], row[:, None], filling).ravel() for j in range(len(table))]
-        outputs = _outputs(predict, table.composed(rows))
+        outputs = _outputs(predict, table.compose(rows))
         worth.append(outputs.reshape(len(row), len(filling), -1).mean(axis=1))
     return np.concatenate(worth).reshape(n, len(known), -1)
 
@@ -149,7 +149,7 @@ def _walks(
     for first in range(0, n, at_once):
         rows = np.arange(first, min(first + at_once, n))
         picked = [np.where(flat[:, j], rows[:, None], from_start).ravel() for j in range(p)]
-        outputs = _outputs(predict, table.composed(picked)).reshape(len(rows), orders, points, -1)
+        outputs = _outputs(predict, table.compose(picked)).reshape(len(rows), orders, points, -1)
         yield from zip(rows.tolist(), outputs, strict=True)
 
 

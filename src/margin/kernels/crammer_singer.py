@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from margin.core.randomness import as_generator, generator_from_state, generator_state
 from margin.core.records import Record
-from margin.core.restoring import restored
+from margin.core.restoring import restore
 
 __all__ = ["CrammerSinger", "crammer_singer_objectives"]
 
@@ -88,7 +88,7 @@ class CrammerSinger:
 
     def restore(self, state: dict[str, Any]) -> None:
         self.rng = generator_from_state(state["rng"])
-        self.alpha, self.W = restored(state, "alpha", self.alpha), restored(state, "weights", self.W)
+        self.alpha, self.W = restore(state, "alpha", self.alpha), restore(state, "weights", self.W)
         self.iteration, self.objective, self.measure = (
             int(state["iteration"]),
             float(state["objective"]),

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.core.restoring import restored, restored_indices
+from margin.core.restoring import restore, restored_indices
 from margin.core.threads import blas_threads
 from margin.kernels.column_cache import ColumnCache
 from margin.kernels.kernel_columns import KernelColumns, full_matrix
@@ -169,14 +169,14 @@ class DualProblem:
     def restore(self, state: dict[str, Any]) -> DualProblem:
         n = self.columns.n
         for name in ("beta", "score", "patience"):
-            setattr(self, name, restored(state, name, getattr(self, name)))
+            setattr(self, name, restore(state, name, getattr(self, name)))
         self.active = restored_indices(state["active"], "active", n)
         self.violation, self.gained, self.wasted = (float(state[name]) for name in ("violation", "gained", "wasted"))
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
         self.climbed, self.highest = float(state["climbed"]), float(state["highest"])
         self.without_gain = int(state["without_gain"])
         self.removed = [
-            (restored_indices(left["rows"], "removed", n), restored(left, "beta", self.beta))
+            (restored_indices(left["rows"], "removed", n), restore(left, "beta", self.beta))
             for left in state["removed"]
         ]
         self.cache, self._offset = None, None

@@ -100,7 +100,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record every few working sets of every pair of classes."""
         self._check_parameters()
-        X, y = self._checked(X, y)
+        X, y = self._check(X, y)
         check_classes(y)
         weights = validate_weights(sample_weight, X)
         classes, codes = encode_classes(y[weights > 0])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.core.restoring import restored
+from margin.core.restoring import restore
 
 __all__ = ["DualDescent"]
 
@@ -58,6 +58,6 @@ class DualDescent:
         return {"alpha": self.alpha.copy(), "theta": self.theta.copy(), "passes": self.passes}
 
     def restore(self, state: dict[str, Any]) -> DualDescent:
-        self.alpha, self.theta = restored(state, "alpha", self.alpha), restored(state, "theta", self.theta)
+        self.alpha, self.theta = restore(state, "alpha", self.alpha), restore(state, "theta", self.theta)
         self.passes = int(state["passes"])
         return self

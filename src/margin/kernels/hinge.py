@@ -27,7 +27,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from margin.core.restoring import restored
+from margin.core.restoring import restore
 from margin.kernels.blocked_products import Table, times, transposed_times, weighted_gram
 
 __all__ = ["Hinge", "hinge_objective"]
@@ -117,7 +117,7 @@ class Hinge:
         mu = (self.alpha @ self.u + self.room @ self.v) / (2 * len(self.y))
         residual = 1 + self.u - self.v - self.y * times(self.X, self.at, ones=self.intercept)
         D = self.u / self.alpha + self.v / self.room
-        solve = self._factored(D)
+        solve = self._factor_system(D)
         plain = self._direction(solve, D, residual, -self.u, -self.v)
         reach = self._longest(*plain[1:])
         after = self._complementarity(reach, plain) / (2 * len(self.y))
@@ -136,7 +136,7 @@ class Hinge:
 
     def restore(self, state: dict[str, Any]) -> Hinge:
         for name in ARRAYS:
-            setattr(self, name, restored(state, name, getattr(self, name)))
+            setattr(self, name, restore(state, name, getattr(self, name)))
         kinds: tuple[tuple[tuple[str, ...], type], ...] = ((NUMBERS, float), (COUNTS, int))
         for names, kind in kinds:
             for name in names:
@@ -164,11 +164,11 @@ class Hinge:
         self.closest = value - dual_value if gained else self.closest
         return gained
 
-    def _factored(self, D: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
+    def _factor_system(self, D: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
         """A function from q to the solution (change of theta, change of alpha) of the reduced system."""
         missing = -float(self.y @ self.alpha)
         if self.gram is not None:
-            return self._factored_by_rows(D, missing)
+            return self._factor_by_rows(D, missing)
         inverse = 1 / D
         system = weighted_gram(self.X, inverse, ones=self.intercept)
         system[np.diag_indices(self.X.shape[1])] += 1.0
@@ -183,7 +183,7 @@ class Hinge:
 
         return solve
 
-    def _factored_by_rows(self, D: Floats, missing: float) -> Callable[[Floats], tuple[Floats, Floats]]:
+    def _factor_by_rows(self, D: Floats, missing: float) -> Callable[[Floats], tuple[Floats, Floats]]:
         assert self.gram is not None
         factor = _cholesky(self.gram * np.outer(self.y, self.y) + np.diag(D))
         along_y = sla.cho_solve(factor, self.y, check_finite=False)

@@ -27,7 +27,7 @@ from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.periodic import PeriodicKernel
-from margin.kernels.sparse_rows import check_sparse_form, kernel_values, written_out
+from margin.kernels.sparse_rows import check_sparse_form, kernel_values, write_out
 from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
 
 __all__ = ["KernelColumns", "columns_of", "columns_of_matrix", "full_matrix"]
@@ -190,7 +190,7 @@ def columns_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> KernelColum
     dtype = np.dtype(dtype)
     if sp.issparse(X):
         check_sparse_form(kernel)
-        X = X if isinstance(kernel, FunctionKernel) else written_out(X)
+        X = X if isinstance(kernel, FunctionKernel) else write_out(X)
     if sp.issparse(X):
         return CalledColumns(kernel, X.astype(dtype), dtype)
     if isinstance(kernel, Sum | Product):

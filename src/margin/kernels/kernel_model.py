@@ -93,7 +93,7 @@ class KernelModel(Declared):
     def _accepts_sparse(self) -> bool:
         return self.takes_sparse and not self._precomputed
 
-    def _checked(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    def _check(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """Rows (and y) as scikit-learn checks them; a sparse table of any kind becomes a CSR array."""
         sparse = {"accept_sparse": "csr"} if self._accepts_sparse else {}
         validate = validate_data if self._precomputed else validate_squarable
@@ -136,7 +136,7 @@ class KernelModel(Declared):
 
     def _new_rows(self, X: Any) -> Any:
         require_fitted(self)
-        rows = self._checked(X, reset=False)
+        rows = self._check(X, reset=False)
         if isinstance(self.kernel_, PolynomialKernel):
             self._refuse_huge_values(self.kernel_, rows)
         return rows

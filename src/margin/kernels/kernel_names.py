@@ -37,7 +37,7 @@ from margin.kernels.pairwise import (
     SigmoidKernel,
 )
 from margin.kernels.periodic import PeriodicKernel
-from margin.kernels.sparse_rows import written_out
+from margin.kernels.sparse_rows import write_out
 from margin.kernels.stationary import RBF, LaplaceKernel
 
 __all__ = [
@@ -95,7 +95,7 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
     if gamma != "scale":
         return float(gamma)
     fraction = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
-    X = written_out(X)
+    X = write_out(X)
     with np.errstate(over="ignore", invalid="ignore"):  # checked below
         means = fraction @ X
         squares = X.power(2) if sp.issparse(X) else np.square(X, dtype=np.float64)

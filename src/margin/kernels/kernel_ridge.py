@@ -103,7 +103,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Learn from rows X and numbers y, one column or several."""
         self._check_parameters()
-        X, y = self._checked(X, numeric_target(self, y), y_numeric=True, multi_output=True)
+        X, y = self._check(X, numeric_target(self, y), y_numeric=True, multi_output=True)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

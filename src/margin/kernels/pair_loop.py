@@ -18,7 +18,7 @@ from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
 from margin.kernels.kernel_model import columns_for
 from margin.kernels.one_vs_one import pairs_of
-from margin.kernels.pair_results import PairResults, joined, nothing_learned, result_of
+from margin.kernels.pair_results import PairResults, join, nothing_learned, result_of
 from margin.kernels.precision import column_dtype
 from margin.kernels.small_pairs import end_of_small_pairs, fits_blocks, solve_with_later_classes
 
@@ -148,14 +148,14 @@ class PairLoop:
             found.append(result_of(self.problem, self.members(self.pairs_done), describe(self.problem)))
         begun = sum(len(part["sizes"]) for part in found)
         nothing = nothing_learned(len(self.pairs) - begun)
-        return joined([*found, nothing], like=nothing)
+        return join([*found, nothing], like=nothing)
 
     def state(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
             "iteration": self.iteration,
             "unsolved": self.unsolved,
-            "done": joined(self.done) if self.done else None,
+            "done": join(self.done) if self.done else None,
             "problem": None if self.problem is None else self.problem.state(),
         }
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from margin.kernels.dual import DualProblem
 
-__all__ = ["NUMBERS", "PairResults", "joined", "nothing_learned", "result_of"]
+__all__ = ["NUMBERS", "PairResults", "join", "nothing_learned", "result_of"]
 
 NUMBERS = ("objective", "gap", "violation")
 # ``rows`` and ``values`` are the rows with a coefficient and these, ``sizes`` of each pair; all else is one per pair.
@@ -43,7 +43,7 @@ def nothing_learned(count: int) -> PairResults:
     }
 
 
-def joined(parts: list[PairResults], like: PairResults | None = None) -> PairResults:
+def join(parts: list[PairResults], like: PairResults | None = None) -> PairResults:
     """All parts in one, with the names that ``like``, else the first, has."""
     names = parts[0] if like is None else like
     return {name: np.concatenate([part[name] for part in parts]) for name in names}

@@ -19,7 +19,7 @@ from margin.kernels.kernel import ConstantKernel, Kernel
 from margin.kernels.pairwise import CosineKernel, SigmoidKernel, unit_rows
 from margin.kernels.stationary import RBF, LaplaceKernel, RadialKernel
 
-__all__ = ["check_sparse_form", "kernel_values", "written_out"]
+__all__ = ["check_sparse_form", "kernel_values", "write_out"]
 
 SMALL_VALUES = 1 << 16  # of a table that is written out whatever its zeros: half a megabyte
 SPARSE_KERNELS = (
@@ -44,7 +44,7 @@ def check_sparse_form(kernel: Kernel) -> None:
         raise ValueError(f"{type(kernel).__name__}: sparse rows have no such kernel here; use X.toarray().")
 
 
-def written_out(X: Any) -> Any:
+def write_out(X: Any) -> Any:
     """X as an array where that is no larger than X itself, or small: one dense product is then the faster way.
 
     What is learned has the bits of what is learned from the array.

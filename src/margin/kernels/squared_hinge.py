@@ -28,7 +28,7 @@ __all__ = [
     "SquaredHinge",
     "conjugate_gradients",
     "exact_step",
-    "penalized",
+    "penalize",
     "solve_positive",
     "squared_hinge_objective",
 ]
@@ -55,7 +55,7 @@ def squared_hinge_objective(
     """J and its gradient; the last entry of ``theta`` is b if ``intercept``."""
     slack = np.maximum(1 - y * times(X, theta, ones=intercept), 0)
     weighted = bounds * slack
-    w = penalized(theta, intercept)
+    w = penalize(theta, intercept)
     value = 0.5 * float(w @ w) + float(weighted @ slack)
     return value, w - 2 * transposed_times(X, weighted * y, ones=intercept)
 
@@ -191,17 +191,17 @@ class SquaredHinge:
                 return
         slack = 1 - self.y * times(self.X, self.theta, ones=self.intercept)
         active = np.where(slack > 0, self.bounds, 0.0)
-        w = penalized(self.theta, self.intercept)
+        w = penalize(self.theta, self.intercept)
         before = 0.5 * float(w @ w) + float(active @ slack**2)
         gradient = w - 2 * transposed_times(self.X, active * slack * self.y, ones=self.intercept)
         direction = self._direction(gradient, active)
         fall = self.y * times(self.X, direction, ones=self.intercept)
-        p = penalized(direction, self.intercept)
+        p = penalize(direction, self.intercept)
         t = exact_step(float(p @ w), float(p @ p), slack, fall, self.bounds)
         self.theta = self.theta + t * direction
         slack -= t * fall
         active = self.bounds * np.maximum(slack, 0)
-        w = penalized(self.theta, self.intercept)
+        w = penalize(self.theta, self.intercept)
         self.objective = 0.5 * float(w @ w) + float(active @ np.maximum(slack, 0))
         self.fell = before - self.objective
         gradient = w - 2 * transposed_times(self.X, active * self.y, ones=self.intercept)
@@ -261,7 +261,7 @@ class SquaredHinge:
 
         def product(p: Floats) -> Floats:
             pulled = weights * times(X, p, ones=self.intercept)
-            return penalized(p, self.intercept) + transposed_times(X, pulled, ones=self.intercept)
+            return penalize(p, self.intercept) + transposed_times(X, pulled, ones=self.intercept)
 
         size = float(np.linalg.norm(gradient))
         close = size * min(CLOSE_STEP, np.sqrt(size / self.scale))
@@ -319,7 +319,7 @@ def _dense(matrix: Any) -> Floats:
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
-def penalized(theta: Floats, intercept: bool) -> Floats:
+def penalize(theta: Floats, intercept: bool) -> Floats:
     """theta with zero in place of b, which is not penalized."""
     if not intercept:
         return theta

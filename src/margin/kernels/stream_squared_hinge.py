@@ -22,7 +22,7 @@ from margin.core.records import Record
 from margin.core.streaming import RowBlock, Stream
 from margin.core.summaries import checked_sample, plain_labels
 from margin.kernels.blocked_products import times, transposed_times, weighted_gram
-from margin.kernels.squared_hinge import MOST_FALL, MOST_GAP, SquaredHinge, penalized, solve_positive
+from margin.kernels.squared_hinge import MOST_FALL, MOST_GAP, SquaredHinge, penalize, solve_positive
 
 __all__ = ["HingeRows", "HingeSums", "StreamMachines", "sample_of"]
 
@@ -104,11 +104,11 @@ class Machine:
     stalled: bool = False
 
     def objective(self, intercept: bool) -> float:
-        w = penalized(self.theta, intercept)
+        w = penalize(self.theta, intercept)
         return 0.5 * float(w @ w) + float(self.cost.sum())
 
     def gradient(self, intercept: bool) -> Floats:
-        return penalized(self.theta, intercept) - 2 * (self.pull[1] - self.pull[0])
+        return penalize(self.theta, intercept) - 2 * (self.pull[1] - self.pull[0])
 
     def direction(self, intercept: bool) -> Floats:
         hessian = 2 * self.gram
@@ -160,7 +160,7 @@ class StreamMachines:
         return self
 
     def iterations(self) -> Iterator[Record]:
-        while left := [i for i, machine in enumerate(self.machines) if not self._done(machine)]:
+        while left := [i for i, machine in enumerate(self.machines) if not self._is_done(machine)]:
             directions = [self.machines[i].direction(self.rows.intercept) for i in left]
             thetas = np.array([self.machines[i].theta + self.machines[i].length * d for i, d in zip(left, directions)])
             for i, theta, *sums in zip(left, thetas, *self._sums(left, thetas)):
@@ -175,11 +175,11 @@ class StreamMachines:
 
     @property
     def unsolved(self) -> int:
-        return sum(not self._solved(machine) for machine in self.machines)
+        return sum(not self._is_solved(machine) for machine in self.machines)
 
     @property
     def stalled(self) -> int:
-        return sum(machine.stalled and not self._solved(machine) for machine in self.machines)
+        return sum(machine.stalled and not self._is_solved(machine) for machine in self.machines)
 
     def results(self) -> list[dict[str, Any]]:
         return [
@@ -247,13 +247,13 @@ class StreamMachines:
     def _measure(self, machine: Machine) -> float:
         return float(np.linalg.norm(machine.gradient(self.rows.intercept))) / machine.scale
 
-    def _solved(self, machine: Machine) -> bool:
+    def _is_solved(self, machine: Machine) -> bool:
         objective = machine.objective(self.rows.intercept)
         flat = self._measure(machine) <= self.model.tol and machine.fell <= MOST_FALL * objective
         return flat and machine.gap(self.rows.intercept) <= MOST_GAP * objective
 
-    def _done(self, machine: Machine) -> bool:
-        return machine.stalled or machine.iteration >= self.model.max_iter or self._solved(machine)
+    def _is_done(self, machine: Machine) -> bool:
+        return machine.stalled or machine.iteration >= self.model.max_iter or self._is_solved(machine)
 
     def _from_center(self, theta: Floats) -> Floats:
         theta = theta.copy()

@@ -95,7 +95,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record every few working sets."""
         self._check_parameters()
-        X, y = self._checked(X, numeric_target(self, y), y_numeric=True)
+        X, y = self._check(X, numeric_target(self, y), y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         rows = np.flatnonzero(weights > 0)
         if len(rows) == 0:

@@ -52,22 +52,22 @@ def _operation(method: str, path: str, operation: Schema, schemas: Schema) -> st
 
 def _parameters(operation: Schema, schemas: Schema) -> Iterator[tuple[str, str, str]]:
     for parameter in operation.get("parameters", []):
-        said = _allowed({**parameter["schema"], "description": parameter.get("description", "")}, schemas)
+        said = _describe_value({**parameter["schema"], "description": parameter.get("description", "")}, schemas)
         yield _name(parameter["name"], parameter.get("required", False)), escape(parameter["in"]), said
 
 
 def _body(operation: Schema, schemas: Schema) -> Iterator[tuple[str, str, str]]:
     forms: list[Schema] = list(operation.get("requestBody", {}).get("content", {}).values())
-    schema = _resolved(forms[0].get("schema", {}) if forms else {}, schemas)
+    schema = _resolve(forms[0].get("schema", {}) if forms else {}, schemas)
     for name, field in schema.get("properties", {}).items():
-        yield _name(name, name in schema.get("required", [])), "body", _allowed(field, schemas)
+        yield _name(name, name in schema.get("required", [])), "body", _describe_value(field, schemas)
 
 
 def _name(name: str, required: bool) -> str:
     return f"<code>{escape(name)}</code>{' <small>required</small>' if required else ''}"
 
 
-def _resolved(schema: Schema, schemas: Schema) -> Schema:
+def _resolve(schema: Schema, schemas: Schema) -> Schema:
     return schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
@@ -83,7 +83,7 @@ BOUNDS = {
 }
 
 
-def _allowed(schema: Schema, schemas: Schema) -> str:
+def _describe_value(schema: Schema, schemas: Schema) -> str:
     """Type, bounds, default and sentence of a value."""
     said = [_type(schema, schemas), *(text.format(schema[key]) for key, text in BOUNDS.items() if key in schema)]
     said += [f"by default {schema['default']!r}"] if "default" in schema else []
@@ -93,7 +93,7 @@ def _allowed(schema: Schema, schemas: Schema) -> str:
 
 def _type(schema: Schema, schemas: Schema) -> str:
     if "$ref" in schema:
-        return _type({"title": schema["$ref"].rpartition("/")[2], **_resolved(schema, schemas)}, schemas)
+        return _type({"title": schema["$ref"].rpartition("/")[2], **_resolve(schema, schemas)}, schemas)
     if "enum" in schema:
         return " or ".join(repr(value) for value in schema["enum"])
     if "anyOf" in schema:

@@ -75,7 +75,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, _with_headers(send))
             return
-        await self._answer(scope, _bounded(receive, self.most_bytes(scope)), _with_headers(send))
+        await self._answer(scope, _limit_parts(receive, self.most_bytes(scope)), _with_headers(send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
@@ -148,11 +148,11 @@ def _query(scope: Scope) -> dict[str, str]:
     return dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
+def _limit_parts(receive: Receive, most: int) -> Receive:
     """Parts of a body, neither too many nor too far apart."""
     seen, whole = 0, False
 
-    async def bounded() -> MutableMapping[str, Any]:
+    async def receive_part() -> MutableMapping[str, Any]:
         nonlocal seen, whole
         if whole:
             return await receive()  # that the browser has gone, which may take as long as it likes
@@ -165,18 +165,18 @@ def _bounded(receive: Receive, most: int) -> Receive:
             raise HTTPException(413, f"A body may have at most {most:,} bytes.")
         return message
 
-    return bounded
+    return receive_part
 
 
 def _with_headers(send: Send) -> Send:
-    async def guarded(message: MutableMapping[str, Any]) -> None:
+    async def send_guarded(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
         await send(message)
 
-    return guarded
+    return send_guarded
 
 
 def refusal(status: int, sentence: str) -> JSONResponse:

@@ -6,6 +6,7 @@ import json
 import secrets
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +18,7 @@ from margin.service.requests import BadRequest
 __all__ = ["MOST_SESSIONS", "LabSession", "SessionPool"]
 
 MOST_SESSIONS = 8
-UNWATCHED = 90.0  # seconds after which a session that no tab follows is ended
+UNWATCHED = 30.0  # seconds after which a session that no tab follows is ended: a reload takes less
 GRACE = 15.0  # seconds that a tab takes at most to follow what it began
 ROUND = 5.0  # seconds between two looks for such
 ENDED = "Its process ended (out of memory, or killed); begin again to go on."
@@ -32,6 +33,7 @@ class LabSession:
         self.records: list[dict[str, Any]] = []
         self.last: dict[str, Any] = {"type": "opening"}
         self.closed = False
+        self.followed = False  # whether a tab ever followed it: one that did and does no more is gone, or reloads
         self.touched = time.monotonic()
         self._lock = threading.Lock()
         self._begin()
@@ -143,6 +145,12 @@ class SessionPool:
                 raise KeyError(f"There is no session {id!r}; sessions that nobody watches are ended.")
             return self._sessions[id]
 
+    def note_followers(self, topics: Iterable[str]) -> None:
+        """Somebody follows these topics."""
+        with self._lock:
+            for session in self._sessions.values():
+                session.followed = session.followed or session.topic in topics
+
     def remove(self, id: str) -> None:
         session = self.get(id)
         with self._lock:
@@ -164,7 +172,7 @@ class SessionPool:
         """End what is missed least: what nobody follows, be it that its tab is gone; then what is paused."""
         gone = time.monotonic() - GRACE
         alone = [s for s in self._sessions.values() if not self.hub.followers(s.topic)]
-        idle = [s for s in alone if not s.playing or s.touched < gone]
+        idle = [s for s in alone if not s.playing or s.followed or s.touched < gone]
         idle = idle or [session for session in self._sessions.values() if not session.playing]
         if not idle:
             raise BadRequest(f"{MOST_SESSIONS} fits are playing; pause or close one to begin another.")

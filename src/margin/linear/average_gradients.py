@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.special import expit, softmax
 
 from margin.core.randomness import generator_from_state, generator_state
-from margin.core.restoring import restored
+from margin.core.restoring import restore
 
 __all__ = ["AverageGradients"]
 
@@ -115,7 +115,7 @@ class AverageGradients:
 
     def restore(self, state: dict[str, Any]) -> None:
         for name in ("theta", "sums", "memory", "seen"):
-            setattr(self, name, restored(state, name, getattr(self, name)))
+            setattr(self, name, restore(state, name, getattr(self, name)))
         self.rng, self.change = generator_from_state(state["rng"]), float(state["change"])
 
 

@@ -78,7 +78,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.basis, str) and self.basis == "radial":
             require_squares(type(self).__name__, "X", X)
-        basis = self._prepared(X if weights is None else X[weights > 0])
+        basis = self._prepare_basis(X if weights is None else X[weights > 0])
         known = without_constants(X) if basis["kind"] == "polynomial" else X
         terms = finite_values(type(self).__name__, "X", X, lambda: self._terms(known, basis))
         unit = power_of_two(np.abs(Y).max(initial=0.0))  # coefficients are linear in y: its squares need not overflow
@@ -105,7 +105,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
             type(self).__name__, "X", X, lambda: self._terms(X, self.basis_) @ self.coef_.T + self.intercept_
         )
 
-    def _prepared(self, X: np.ndarray) -> dict[str, Any]:
+    def _prepare_basis(self, X: np.ndarray) -> dict[str, Any]:
         """What of the basis depends on the data."""
         if self.basis == "polynomial":
             check_terms(type(self).__name__, X.shape[1], self.order)

@@ -29,6 +29,7 @@ from margin.core.summaries import learn_columns
 from margin.core.targets import numeric_target
 from margin.linear.elastic_net_fit import TargetsInTurn
 from margin.linear.moment_summary import MomentSummary
+from margin.linear.moments import RegressionMoments
 from margin.linear.stored import ITERATIONS, NUMBER_OR_ROW, PER_TARGET
 
 __all__ = ["CoordinateDescent", "ElasticNet", "Lasso"]
@@ -108,12 +109,31 @@ class CoordinateDescent(MomentSummary, MultiOutputMixin, RegressorMixin, Iterati
     def iterate_stream(self, stream: Stream, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """One pass over the stream for the inner products of its columns, then the same rounds of descent."""
         self._check_parameters()
-        if not isinstance(self.precompute, bool | np.bool_):
-            raise ValueError(f"{type(self).__name__}: inner products of a stream are computed; precompute takes none.")
+        self._refuse_given_products()
         learn_columns(self, stream)
         self._tell_of_no_penalty()
         summary = stream.reduce(self.summarize, self.merge)
         yield from self._rounds(TargetsInTurn.of_moments(self, summary), 1, state)
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from these rows and those of earlier calls, of which only the moments were kept; one target."""
+        self._refuse_given_products()
+        return super().partial_fit(X, y)
+
+    def solve(self, summary: RegressionMoments) -> Self:
+        """Learn from the moments of all rows: all rounds of descent."""
+        self._tell_of_no_penalty()
+        for _ in self._rounds(TargetsInTurn.of_moments(self, summary), 1, None):
+            pass
+        self.__dict__.pop("_loop", None)
+        return self
+
+    def _refuse_given_products(self) -> None:
+        if not isinstance(self.precompute, bool | np.bool_):
+            raise ValueError(
+                f"{type(self).__name__}: of a stream or of pieces inner products are computed; precompute must be True "
+                "or False; got an array."
+            )
 
     def _tell_of_no_penalty(self) -> None:
         if self.alpha == 0:
@@ -167,6 +187,7 @@ class CoordinateDescent(MomentSummary, MultiOutputMixin, RegressorMixin, Iterati
         """The part of the penalty that is on absolute values."""
 
     def _learn(self, loop: TargetsInTurn, ndim: int) -> None:
+        self._forget()
         solutions = loop.solutions()
         single = len(solutions) == 1
         constants = np.array([part.constant for part in solutions]) if self.fit_intercept else np.zeros(len(solutions))

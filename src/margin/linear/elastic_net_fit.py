@@ -114,7 +114,7 @@ class TargetsInTurn:
         else:
             gram = np.asarray(model.precompute, dtype=np.float64)
             gram = centered_gram(type(model).__name__, gram, self.X, intercept=intercept)
-            columns = GramColumns.given(gram, self.X, y, intercept=intercept)
+            columns = GramColumns.from_gram(gram, self.X, y, intercept=intercept)
         descent = SparseDescent(columns, positive=bool(model.positive), rng=self.rng)
         if self.start[j].any():
             descent.begin_at(self.start[j])

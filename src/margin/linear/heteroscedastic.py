@@ -172,7 +172,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
         middle, size = self.scaling_["middle"], self.scaling_["size"]
         name = "HeteroscedasticRegression"
         mean = finite_values(name, "X", X, lambda: middle + size * (phi @ self.mean_coef_))
-        variance = finite_values(name, "X", X, lambda: np.exp(_floored(psi @ self.log_variance_coef_)) * size**2)
+        variance = finite_values(name, "X", X, lambda: np.exp(_floor(psi @ self.log_variance_coef_)) * size**2)
         return GaussianPrediction(mean, variance)
 
     def _terms(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -199,7 +199,7 @@ class _Scoring:
 
     def step(self) -> None:
         """Both parts move together, by half as often as the likelihood does not rise."""
-        log_variance = _floored(self.psi @ self.c)
+        log_variance = _floor(self.psi @ self.c)
         precision = self.weight_fraction * np.exp(-log_variance)
         r = self.y - self.phi @ self.a
         da = _weighted_solve(self.phi, precision, r)
@@ -216,7 +216,7 @@ class _Scoring:
     @property
     def residual(self) -> float:
         """The largest entry of the gradient of the mean negative log-likelihood."""
-        log_variance = _floored(self.psi @ self.c)
+        log_variance = _floor(self.psi @ self.c)
         r = self.y - self.phi @ self.a
         of_a = self.phi.T @ (self.weight_fraction * r * np.exp(-log_variance))
         of_c = 0.5 * self.psi.T @ (self.weight_fraction * (1.0 - r**2 * np.exp(-log_variance)))
@@ -237,14 +237,14 @@ class _Scoring:
 
     def _nll(self, a: np.ndarray, c: np.ndarray) -> float:
         with np.errstate(over="ignore"):
-            return float(self.weight_fraction @ gaussian_nll(self.y, self.phi @ a, _floored(self.psi @ c)))
+            return float(self.weight_fraction @ gaussian_nll(self.y, self.phi @ a, _floor(self.psi @ c)))
 
 
 def _with_ones(X: np.ndarray, degree: int) -> np.ndarray:
     return np.column_stack([np.ones(len(X)), monomials(X, monomial_powers(X.shape[1], degree))])
 
 
-def _floored(log_variance: np.ndarray) -> np.ndarray:
+def _floor(log_variance: np.ndarray) -> np.ndarray:
     return np.maximum(log_variance, np.log(VARIANCE_FLOOR))
 
 

@@ -65,7 +65,7 @@ def elastic_net_path(
     ``alphas`` are sorted to fall; by default ``n_alphas`` on a logarithmic grid from the smallest that gives w = 0
     down to ``eps`` times it. Each is solved to a duality gap of at most ``tol`` times the mean square of y.
     """
-    X, y, weights = _checked(X, y, sample_weight, l1_ratio)
+    X, y, weights = _check(X, y, sample_weight, l1_ratio)
     with blas_threads(threads_for(X.size)):
         try:
             columns = columns_of(X, y, weights, intercept=fit_intercept)
@@ -113,7 +113,7 @@ def draw_path(path: Path, axes: Axes, names: Any = None, most: int = 8) -> None:
     axes.legend(fontsize=8)
 
 
-def _checked(X: Any, y: Any, sample_weight: Any, l1_ratio: float) -> tuple[Any, ...]:
+def _check(X: Any, y: Any, sample_weight: Any, l1_ratio: float) -> tuple[Any, ...]:
     X, y = np.asarray(X), np.asarray(y, dtype=np.float64)
     X = X if X.dtype in (np.float64, np.float32) else np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or y.shape != X.shape[:1] or not len(y):

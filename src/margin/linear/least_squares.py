@@ -171,7 +171,7 @@ def triangular_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *,
     scale = np.concatenate([_powers(X), _powers(Y)])
     mean = _scaled_mean(X, Y, weights, scale) if intercept else np.zeros(p + q)
     with blas_threads(1):  # many small factorizations: waking a second thread for each costs more than it gives
-        R = triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
+        R = triangle((part - root * mean for root, part in _scale_blocks(X, Y, weights, scale)), p + q)
     total = float(X.shape[0] if weights is None else weights.sum())
     known = varies(np.linalg.norm(R[:, :p], axis=0), mean[:p], total)
     return TriangularRows(np.where(known, R[:, :p], 0.0), R[:, p:], mean, scale[:p], scale[p:])
@@ -260,12 +260,14 @@ def _powers(A: Any) -> np.ndarray:
     return np.where(top > 0, np.ldexp(1.0, np.minimum(np.frexp(top)[1], 1023)), 1.0)
 
 
-def _scaled(X: Any, Y: np.ndarray, weights: np.ndarray | None, scale: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+def _scale_blocks(
+    X: Any, Y: np.ndarray, weights: np.ndarray | None, scale: np.ndarray
+) -> Iterator[tuple[Any, np.ndarray]]:
     """Blocks of [X Y] / scale times the roots of the weights, and these roots."""
     for block in blocks(X, Y, weights, (np.zeros(X.shape[1]), np.zeros(Y.shape[1])), slice(None)):
         yield (1.0 if block.root is None else block.root), np.hstack([block.x, block.y]) / scale
 
 
 def _scaled_mean(X: Any, Y: np.ndarray, weights: np.ndarray | None, scale: np.ndarray) -> np.ndarray:
-    sums = [(root * part).sum(axis=0) for root, part in _scaled(X, Y, weights, scale)]
+    sums = [(root * part).sum(axis=0) for root, part in _scale_blocks(X, Y, weights, scale)]
     return np.asarray(sum(sums)) / (X.shape[0] if weights is None else weights.sum())

@@ -8,7 +8,7 @@ r"""Linear regression by ordinary least squares.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, asdict
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.chunks import map_row_chunks
 from margin.core.domains import Flag, Jobs, Number
 from margin.core.estimator import Estimator
-from margin.core.invariants import Anything, ArrayOf, Count, OneOf, sometimes
+from margin.core.invariants import ArrayOf, Count, OneOf
 from margin.core.new_rows import validate_new_rows
 from margin.core.parameters import COPY, N_JOBS, attribute, parameter
 from margin.core.relations import counts_as
@@ -83,13 +83,12 @@ class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimato
         PER_TARGET,
         "Sum of w r^2 over (sum of w - rank - 1): a row of weight two counts as two; NaN if no freedom is left.",
     )
-    moments_: dict[str, Any] = attribute(sometimes(Anything()), "What partial_fit keeps of the rows.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Learn from all rows; forgets chunks seen before."""
         self._check_parameters()
         X, Y, weights, single = self._rows(X, y, sample_weight, first=True)
-        self.__dict__.pop("moments_", None)
+        self._forget()
         if self.positive:
             self._refuse_overflow(X, Y)
         solve = nonnegative_least_squares if self.positive else partial(least_squares, tol=self.tol, rank_tol=self.tol)
@@ -106,16 +105,14 @@ class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimato
         self._check_parameters()
         if self.positive:
             raise ValueError("LinearRegression: partial_fit has no form for positive=True; use fit.")
-        first = not hasattr(self, "moments_")
-        X, Y, weights, single = self._rows(X, y, sample_weight, first=first)
+        X, Y, weights, single = self._rows(X, y, sample_weight, first=not hasattr(self, "summary_"))
         if sp.issparse(X) and X.shape[1] > WIDE_SPARSE:
             raise ValueError(
                 f"LinearRegression: partial_fit keeps a p x p matrix and takes at most {WIDE_SPARSE} columns of sparse "
                 f"X; got {X.shape[1]}."
             )
-        chunk = self._moments(X, Y, weights)
-        total = chunk if first else self._merged(chunk)
-        self.moments_ = asdict(total)
+        total = self._with_earlier(self._moments(X, Y, weights))
+        self._keep(total)
         return self._learn(solve_moments(total) or solve_dependent_moments(total, self.tol), total.weight, single)
 
     def summarize(self, block: RowBlock) -> RegressionMoments:
@@ -124,9 +121,18 @@ class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimato
             raise ValueError("LinearRegression: positive=True needs all rows at once and takes no stream.")
         return super().summarize(block)
 
+    def merge(self, first: RegressionMoments, second: RegressionMoments) -> RegressionMoments:
+        """The moments of both."""
+        if len(first.mean_y) != len(second.mean_y):
+            raise ValueError(
+                f"LinearRegression: y must have {len(first.mean_y)} columns as in earlier chunks; "
+                f"got {len(second.mean_y)}."
+            )
+        return super().merge(first, second)
+
     def solve(self, summary: RegressionMoments) -> LinearRegression:
         """Learn from the moments of all rows."""
-        self.__dict__.pop("moments_", None)
+        self._forget()
         solution = solve_moments(summary) or solve_dependent_moments(summary, self.tol)
         return self._learn(solution, summary.weight, single=True)
 
@@ -177,15 +183,6 @@ class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimato
             return X, Y.reshape(len(Y), -1), None, Y.ndim == 1
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, Y.reshape(len(Y), -1), weights, Y.ndim == 1
-
-    def _merged(self, chunk: RegressionMoments) -> RegressionMoments:
-        earlier = RegressionMoments(**self.moments_)
-        if len(earlier.mean_y) != len(chunk.mean_y):
-            raise ValueError(
-                f"LinearRegression: y must have {len(earlier.mean_y)} columns as in earlier chunks; "
-                f"got {len(chunk.mean_y)}."
-            )
-        return earlier.merge(chunk)
 
     def _learn(self, solution: Solution, weight: float, single: bool) -> LinearRegression:
         self.rank_ = solution.rank

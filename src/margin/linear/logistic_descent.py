@@ -176,7 +176,7 @@ class PreconditionedQuasiNewton(Newton):
         n, scores = len(self.likelihood.rows.y), self.likelihood.columns
         if scores > 1:
             sample = self._sample(int(max(TYPICAL_ROWS * columns, TYPICAL_PASSES * 4 * n * scores / columns)))
-            return self._corrected(sample, sample.typical_hessian(), None)
+            return self._correct(sample, sample.typical_hessian(), None)
         few = SAMPLE_ROWS * columns
         if self.warm:
             return self._curvature_here()
@@ -191,12 +191,12 @@ class PreconditionedQuasiNewton(Newton):
                 if newton.stuck or newton.residual < 0.1 / np.sqrt(rows):  # below the noise of the sample
                     break
             self.theta = newton.theta
-        return self._corrected(sample, newton.curvature, self.theta)
+        return self._correct(sample, newton.curvature, self.theta)
 
     def _too_many_columns(self) -> bool:
         """Whether a factor of all columns is out of the question."""
         columns = self.likelihood.shape[0]
-        return columns > MOST_COLUMNS or columns**3 / 3 > MOST_PASSES * _stored(self.likelihood.rows.X)
+        return columns > MOST_COLUMNS or columns**3 / 3 > MOST_PASSES * _count_stored(self.likelihood.rows.X)
 
     def _begins_plainly(self) -> bool:
         """Whether Hessians of two classes cost so much that the first steps do without."""
@@ -211,7 +211,7 @@ class PreconditionedQuasiNewton(Newton):
         """The Hessian at ``theta``, of as many rows as it needs."""
         n, columns = len(self.likelihood.rows.y), self.likelihood.shape[0]
         sample = self._sample(max(n // SAMPLE_STRIDE, SAMPLE_ROWS * columns))
-        return self._corrected(sample, sample.hessian(self.theta), self.theta)
+        return self._correct(sample, sample.hessian(self.theta), self.theta)
 
     def _look_at_curvature(self) -> None:
         """Go on in the variables of the Hessian, unless there are too many columns for one."""
@@ -222,7 +222,7 @@ class PreconditionedQuasiNewton(Newton):
         self._turned = self.preconditioner.gradient(self.gradient)
         self.stuck = False
 
-    def _corrected(self, sample: Likelihood, curvature: np.ndarray, theta: np.ndarray | None) -> Preconditioner:
+    def _correct(self, sample: Likelihood, curvature: np.ndarray, theta: np.ndarray | None) -> Preconditioner:
         """The preconditioner of a sample's ``curvature``, with the sizes of all rows."""
         n, sampled = len(self.likelihood.rows.y), len(sample.rows.y)
         if sampled == n:
@@ -234,7 +234,7 @@ class PreconditionedQuasiNewton(Newton):
         return self.likelihood.few(rows)
 
 
-def _stored(X: Any) -> int:
+def _count_stored(X: Any) -> int:
     """Entries that a pass over the rows visits."""
     return int(X.nnz if issparse(X) else X.size)
 

@@ -93,7 +93,7 @@ class Likelihood:
                 loss, residual = w * loss, w[:, None] * residual
             return loss.sum(dtype=np.float64), residual.T @ X, residual.sum(axis=0, dtype=np.float64)
 
-        loss, slope, offset = self._summed(block)
+        loss, slope, offset = self._sum(block)
         gradient = np.vstack([slope.T, offset if self.intercept else np.zeros(self.columns)]) / self.rows.total
         coef = theta[:-1]
         gradient[:-1] += self.ridge * coef
@@ -141,7 +141,7 @@ class Likelihood:
                 d = d * p * (1.0 - p)
             return np.append(squares.T @ d, d.sum()), np.append(fourths.T @ (d * d), d @ d)
 
-        first, second = self._summed(block)
+        first, second = self._sum(block)
         carried = first * first / np.where(second > 0, second, 1.0)
         diagonal = first * (self._typical_curvature if theta is None else 1.0) / self.rows.total
         diagonal[:-1] += self.ridge
@@ -158,7 +158,7 @@ class Likelihood:
             bent = bent if w is None else w[:, None] * bent
             return bent.T @ X, bent.sum(axis=0, dtype=np.float64)
 
-        slope, offset = self._summed(block)
+        slope, offset = self._sum(block)
         product = np.vstack([slope.T, offset if self.intercept else np.zeros(self.columns)]) / self.rows.total
         product[:-1] += self.ridge * direction[:-1]
         return product
@@ -240,7 +240,7 @@ class Likelihood:
                 gram = gram + scaled.T @ scaled  # the same array twice: NumPy calls syrk
             return gram, d @ X, d.sum(dtype=np.float64)
 
-        gram, cross, corner = self._summed(block)
+        gram, cross, corner = self._sum(block)
         full = np.empty((len(gram) + 1, len(gram) + 1))
         full[:-1, :-1], full[:-1, -1], full[-1, :-1], full[-1, -1] = gram, cross, cross, corner
         full /= self.rows.total
@@ -250,7 +250,7 @@ class Likelihood:
             full[-1, -1] = 1.0
         return full
 
-    def _summed(self, block: Callable[..., tuple[Any, ...]]) -> list[Any]:
+    def _sum(self, block: Callable[..., tuple[Any, ...]]) -> list[Any]:
         def chunk(rows: slice) -> list[Any]:
             totals: list[Any] = []
             for parts in self._blocks(rows, block):

@@ -174,7 +174,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         scores = 1 if len(classes) == 2 else len(classes)
         likelihood = StreamLikelihood(rows, scores, 0.0, bool(self.fit_intercept), stream, classes, weights)
         checker = clone(self)
-        sample = checked_sample(stream, SAMPLE_ROWS, 0, lambda rows: likelihood.labeled(checker, rows))
+        sample = checked_sample(stream, SAMPLE_ROWS, 0, lambda rows: likelihood.label_rows(checker, rows))
         return replace(likelihood, sample=sample)
 
     def _steps(self, loop: LogisticFit, classes: np.ndarray, state: dict[str, Any] | None) -> Iterator[Record]:

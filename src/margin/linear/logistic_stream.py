@@ -49,7 +49,7 @@ class StreamLikelihood(Likelihood):
     class_weights: np.ndarray | None = None
     sample: LabeledRows | None = None
 
-    def labeled(self, model: Any, block: RowBlock) -> LabeledRows:
+    def label_rows(self, model: Any, block: RowBlock) -> LabeledRows:
         """Some rows of the stream as a solver sees them."""
         assert self.classes is not None
         assert block.y is not None
@@ -68,15 +68,15 @@ class StreamLikelihood(Likelihood):
         ends = self._over_blocks(lambda rows: _ends(replace_rows(self, rows).margins(theta)), _wider)
         return np.array(ends)
 
-    def _summed(self, block: Callable[..., tuple[Any, ...]]) -> list[Any]:
-        return self._over_blocks(lambda rows: replace_rows(self, rows)._summed(block), _added)
+    def _sum(self, block: Callable[..., tuple[Any, ...]]) -> list[Any]:
+        return self._over_blocks(lambda rows: replace_rows(self, rows)._sum(block), _add)
 
     def _over_blocks(self, summarize: Callable[[LabeledRows], Any], merge: Callable[[Any, Any], Any]) -> Any:
         from margin.linear.logistic_regression import LogisticRegression
 
         assert self.stream is not None
         checker, sent = LogisticRegression(), replace(self, stream=None, sample=None)
-        return self.stream.reduce(lambda rows: summarize(sent.labeled(checker, rows)), merge)
+        return self.stream.reduce(lambda rows: summarize(sent.label_rows(checker, rows)), merge)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"stream": None, "sample": None}
@@ -87,7 +87,7 @@ def replace_rows(likelihood: Likelihood, rows: LabeledRows) -> Likelihood:
     return Likelihood(rows, likelihood.columns, likelihood.ridge, likelihood.intercept)
 
 
-def _added(first: list[Any], second: list[Any]) -> list[Any]:
+def _add(first: list[Any], second: list[Any]) -> list[Any]:
     return list(map(operator.add, first, second))
 
 

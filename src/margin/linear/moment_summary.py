@@ -1,25 +1,39 @@
-"""What least squares with any penalty keeps of a stream: the moments of its rows."""
+"""What least squares with any penalty keeps of a stream, or of pieces of a table: the moments of the rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from margin.core.invariants import sometimes
+from margin.core.parameters import attribute
+from margin.core.pieces import LearnsInPieces
+from margin.core.refused_fits import unchanged_if_refused
 from margin.core.streaming import RowBlock
 from margin.core.targets import numeric_target
 from margin.linear.affine import AffinePrediction
 from margin.linear.moments import RegressionMoments, moments
+from margin.linear.stored import MOMENTS
 
 __all__ = ["MomentSummary"]
 
 
-class MomentSummary(AffinePrediction):
-    """``summarize`` and ``merge`` of affine models, whose ``fit_intercept`` says whether moments are about the mean."""
+class MomentSummary(AffinePrediction, LearnsInPieces):
+    """``summarize``, ``merge`` and ``partial_fit`` of affine models, whose ``fit_intercept`` says whether moments are
+    about the mean.
+    """
 
+    _summary_of = staticmethod(lambda fields: RegressionMoments(**fields))
     fit_intercept: Any
+    summary_: dict[str, Any] = attribute(sometimes(MOMENTS), "What partial_fit keeps of the rows: their moments.")
+
+    @unchanged_if_refused
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from these rows and those of earlier calls, of which only the moments were kept; one target."""
+        return self._learn_piece(X, y)
 
     def summarize(self, block: RowBlock) -> RegressionMoments:
         """The moments of some rows."""

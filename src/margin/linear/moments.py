@@ -103,12 +103,12 @@ def moments(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, centere
     raw = _sums(X, Y, weights, np.zeros(p), np.zeros(q))
     if not centered:
         return replace(raw, mean_x=np.zeros(p), mean_y=np.zeros(q), centered=False)
-    first = _centered(raw)
+    first = _center(raw)
     lost = (first.xx.diagonal() <= CANCELLATION * raw.xx.diagonal()) & (raw.xx.diagonal() > 0)
     lost_y = (first.yy <= CANCELLATION * raw.yy) & (raw.yy > 0)
     if not (lost.any() or lost_y.any()) or not raw.finite:
         return first
-    second = _centered(_sums(X, Y, weights, first.mean_x, first.mean_y))
+    second = _center(_sums(X, Y, weights, first.mean_x, first.mean_y))
     return replace(second, mean_x=first.mean_x + second.mean_x, mean_y=first.mean_y + second.mean_y)
 
 
@@ -190,7 +190,7 @@ def _sparse_sums(
         return gram, cross, (y * weighted_y).sum(axis=0), weighted_y.sum(axis=0)
 
 
-def _centered(raw: RegressionMoments) -> RegressionMoments:
+def _center(raw: RegressionMoments) -> RegressionMoments:
     r"""Scatter about the mean: :math:`S = M - W m m^\top`, with m the mean relative to the shift of the raw sums."""
     with np.errstate(invalid="ignore", over="ignore"):
         return replace(

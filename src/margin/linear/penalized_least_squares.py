@@ -186,7 +186,7 @@ def _from_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, 
         raise FloatingPointError("X holds a value that is not finite.")
     m = _means(dense, Y, weights, intercept)
     root = 1.0 if weights is None else np.sqrt(weights)[:, None]
-    Z, T = _centered(dense, m, root), root * (Y - m.mean_y)
+    Z, T = _center(dense, m, root), root * (Y - m.mean_y)
     gram = Z @ Z.T
     gram.flat[:: len(Z) + 1] += alpha
     factor, failed = lapack.dpotrf(gram, lower=1)
@@ -205,14 +205,14 @@ def _from_augmented_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarra
     m = _means(dense, Y, weights, intercept)
     root = 1.0 if weights is None else np.sqrt(weights)[:, None]
     p, q = dense.shape[1], Y.shape[1]
-    rows = np.vstack([_centered(dense, m, root), np.sqrt(alpha) * np.eye(p)])
+    rows = np.vstack([_center(dense, m, root), np.sqrt(alpha) * np.eye(p)])
     targets = np.vstack([root * (Y - m.mean_y), np.zeros((p, q))])
     coef = least_squares(rows, targets, intercept=False).coef
     rss = ((targets - rows @ coef)[: len(dense)] ** 2).sum(axis=0)
     return Solution(coef, m.mean_y - m.mean_x @ coef, p, rss)
 
 
-def _centered(X: np.ndarray, m: RegressionMoments, root: Any) -> np.ndarray:
+def _center(X: np.ndarray, m: RegressionMoments, root: Any) -> np.ndarray:
     """The rows less their means, times the roots of the weights; columns that do not vary are zero."""
     Z: np.ndarray = root * (X - m.mean_x)
     Z[:, ~varies(np.linalg.norm(Z, axis=0), m.mean_x, m.weight)] = 0.0

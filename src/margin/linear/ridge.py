@@ -120,10 +120,10 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         solver = self._solver()
         try:
-            tried = self._judged(X, Y, weights) if loo else {}
+            tried = self._leave_one_out(X, Y, weights) if loo else {}
             alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if loo else self._penalties(Y.shape[1])
             with np.errstate(over="raise"):  # in loops of a solver, whose products are larger than squares
-                solution, run = self._solved(solver, X, Y, alpha, weights)
+                solution, run = self._solve(solver, X, Y, alpha, weights)
         except FloatingPointError:
             self._refuse_overflow(X, Y)
             raise ValueError(
@@ -146,8 +146,8 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
         """The moments of some rows of a stream."""
         if isinstance(self.alpha, str) or self.positive or self.solver not in ("auto", "cholesky"):
             raise ValueError(
-                f"Ridge: of a stream only the closed form is solved; got alpha={self.alpha!r}, solver={self.solver!r}, "
-                f"positive={self.positive!r}."
+                f"Ridge: of a stream or of pieces only the closed form is solved; got alpha={self.alpha!r}, "
+                f"solver={self.solver!r}, positive={self.positive!r}."
             )
         return super().summarize(block)
 
@@ -160,6 +160,7 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
         return self._learn(np.zeros(0), solution, 1.0, plain=True)
 
     def _learn(self, X: Any, solution: Solution, unit: float, *, plain: bool) -> Ridge:
+        self._forget()
         targets = solution.coef.shape[1]
         intercept = solution.intercept if self.fit_intercept else np.zeros(targets)
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
@@ -181,7 +182,7 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
             raise ValueError(f"Ridge: alpha must be one number or one per target, {targets}; got {len(alphas)}.")
         return float(alphas[0]) if len(alphas) == 1 else alphas
 
-    def _solved(
+    def _solve(
         self, solver: str, X: Any, Y: np.ndarray, alpha: float | np.ndarray, weights: np.ndarray | None
     ) -> tuple[Solution, RidgeIterations | None]:
         rng = as_generator(self.random_state) if solver in ("sag", "saga") else None
@@ -211,7 +212,7 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
             return joined, None
         return joined, RidgeIterations(np.concatenate([run.steps for run in runs]), any(run.unfinished for run in runs))
 
-    def _judged(self, X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
+    def _leave_one_out(self, X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
         if sp.issparse(X):
             raise ValueError('Ridge: alpha="loo" takes a dense X; got a sparse one.')
         self._refuse_overflow(X, Y)

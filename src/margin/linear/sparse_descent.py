@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from margin.core.randomness import generator_from_state, generator_state
-from margin.core.restoring import restored, restored_indices
+from margin.core.restoring import restore, restored_indices
 from margin.linear.sparse_problem import Columns, Gap, duality_gap
 
 __all__ = ["SparseDescent", "jump_to_face_minimum", "steepest"]
@@ -146,7 +146,7 @@ class SparseDescent:
     def restore(self, state: dict[str, Any]) -> None:
         self.columns.repeat([restored_indices(part, "history", len(self.w)) for part in state["history"]])
         for name in ("w", "slack", "working"):
-            setattr(self, name, restored(state, name, getattr(self, name)))
+            setattr(self, name, restore(state, name, getattr(self, name)))
         self.residual_square, self.sweeps = float(state["residual_square"]), int(state["sweeps"])
         self.l1, self.l2 = map(float, state["penalties"])
         self.moved, self._gap = bool(state["moved"]), None

@@ -151,7 +151,7 @@ class GramColumns:
             self.q = np.where(constant, 0.0, self.q)
 
     @classmethod
-    def given(cls, gram: np.ndarray, X: Any, y: np.ndarray, *, intercept: bool) -> GramColumns:
+    def from_gram(cls, gram: np.ndarray, X: Any, y: np.ndarray, *, intercept: bool) -> GramColumns:
         """With the inner products ``gram`` (p, p) of the centered columns known beforehand."""
         center = np.asarray(X.mean(axis=0)).ravel() if intercept else np.zeros(X.shape[1])
         middle = float(y.mean()) if intercept else 0.0

@@ -18,12 +18,14 @@ from margin.core.invariants import (
     Real,
     Sizes,
     StringOf,
+    TrueOrFalse,
     Violation,
 )
 
 __all__ = [
     "BASIS",
     "ITERATIONS",
+    "MOMENTS",
     "NUMBER_OR_ROW",
     "PER_TARGET",
     "SCALING",
@@ -34,6 +36,18 @@ __all__ = [
 
 ITERATIONS = OneOf(Count(), ArrayOf(None, kind="i", low=0), ListOf(Count()), NoneOnly())
 PER_TARGET = OneOf(Real(), ArrayOf(None, finite=False))
+MOMENTS = FieldsOf(
+    {
+        "rows": Count(),
+        "weight": Real(finite=True),
+        "mean_x": ArrayOf("n_features"),
+        "mean_y": ArrayOf("n_summed_targets"),
+        "xx": ArrayOf("n_features", "n_features"),
+        "xy": ArrayOf("n_features", "n_summed_targets"),
+        "yy": ArrayOf("n_summed_targets"),
+        "centered": TrueOrFalse(),
+    }
+)
 NUMBER_OR_ROW = OneOf(Real(finite=True), ArrayOf("n_targets"), ArrayOf())
 
 

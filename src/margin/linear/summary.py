@@ -88,12 +88,12 @@ def summarize_linear(
     total = float(w @ (y - center) ** 2)
     variance = rss / (n - k)
     moments = Likelihood(rows, 1, 0.0, fit_intercept).second_moments() * n
-    table = coefficient_table(*_ordered(coef, intercept, variance * _inverse(moments, fit_intercept)), n - k, level)
+    table = coefficient_table(*_order(coef, intercept, variance * _inverse(moments, fit_intercept)), n - k, level)
     r2 = 1.0 - rss / total if total > 0 else float("nan")
     adjusted = 1.0 - (1.0 - r2) * (n - fit_intercept) / (n - k)
     features = max(k - fit_intercept, 1)
     f = _f_of_all(total - rss, features, variance, n - k) if variance > 0 else float("inf")
-    return LinearSummary(_named(names, fit_intercept), table, r2, adjusted, variance, n - k, f)
+    return LinearSummary(_name_terms(names, fit_intercept), table, r2, adjusted, variance, n - k, f)
 
 
 def _f_of_all(drop: float, features: int, variance: float, df: float) -> float:
@@ -112,12 +112,12 @@ def summarize_logistic(
     likelihood = Likelihood(rows, 1, 0.0, fit_intercept)
     theta = np.append(coef, intercept)[:, None]
     information = likelihood.hessian(theta) * rows.total
-    table = coefficient_table(*_ordered(coef, intercept, _inverse(information, fit_intercept)), None, level)
+    table = coefficient_table(*_order(coef, intercept, _inverse(information, fit_intercept)), None, level)
     w = np.ones(len(rows.y)) if rows.weights is None else rows.weights
     fraction = float(w @ rows.y) / rows.total if fit_intercept else 0.5  # all scores are 0 without an intercept
     null = rows.total * float(xlogy(fraction, fraction) + xlogy(1 - fraction, 1 - fraction))
     log_likelihood = -likelihood.value_and_gradient(theta)[0] * rows.total
-    return LogisticSummary(_named(names, fit_intercept), table, np.exp(table.estimate), log_likelihood, null)
+    return LogisticSummary(_name_terms(names, fit_intercept), table, np.exp(table.estimate), log_likelihood, null)
 
 
 def _inverse(information: np.ndarray, fit_intercept: bool) -> np.ndarray:
@@ -135,12 +135,12 @@ def _inverse(information: np.ndarray, fit_intercept: bool) -> np.ndarray:
     return np.linalg.inv(unit) / np.outer(scale, scale)
 
 
-def _ordered(coef: np.ndarray, intercept: float, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _order(coef: np.ndarray, intercept: float, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     estimate = np.append(intercept, coef) if len(covariance) > len(coef) else np.asarray(coef, dtype=float)
     return estimate, covariance
 
 
-def _named(names: list[str], fit_intercept: bool) -> list[str]:
+def _name_terms(names: list[str], fit_intercept: bool) -> list[str]:
     return ["intercept", *map(str, names)] if fit_intercept else list(map(str, names))
 
 

@@ -102,7 +102,7 @@ class DomainAdaptationClassifier(ClassifierMixin, Estimator):
                 f"and {len(target)} without, so nothing is adapted."
             )
         elif self.method == "coral":
-            source = self._aligned(source, target)
+            source = self._align(source, target)
         elif self.method == "importance":
             if not has_fit_parameter(model, "sample_weight"):
                 raise ValueError(
@@ -140,7 +140,7 @@ class DomainAdaptationClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return validate_squarable(self, X, dtype=np.float64, order="C", reset=False)
 
-    def _aligned(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    def _align(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """CORAL in deviations of the source, so that units of columns do not matter to ``shrinkage``."""
         deviation = source.std(axis=0)
         deviation[deviation == 0] = 1.0

@@ -35,7 +35,7 @@ from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.scaling import Scaling, share_a_unit, usual_deviation
 from margin.neural.stored import MOST_PIXELS
 from margin.neural.training import Minimize, Rows, Step, Training, rate_schedule
@@ -134,7 +134,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         if not self._goes_on():
             self.center_, self.scale_ = self._scaling(X[train])
         outputs = int(self.n_components if self.method in EMBEDDING else self.ways)
-        self.network_ = self._described(X.shape[1], outputs, layout)
+        self.network_ = self._description(X.shape[1], outputs, layout)
         rows = EpisodeRows(Scaling(self.center_, self.scale_).apply(X), codes.astype(np.int64), sizes)
         self._axes = self._principal_axes(rows.X[train], seed) if "pixel_sizes" in self.network_ else None
         record: Record | None = None
@@ -157,7 +157,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def embed(self, X: Any) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""
-        return _embedded(self._embedding(), self._tensor(X)).numpy(force=True)
+        return _embed(self._embedding(), self._tensor(X)).numpy(force=True)
 
     def same_class(self, A: Any, B: Any) -> np.ndarray:
         """Logits that rows of ``A`` and ``B`` are of one class, by the distance of their embeddings."""
@@ -229,7 +229,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def _keep_prototypes(self, rows: EpisodeRows) -> None:
         self.prototypes_ = None
         if self.method in EMBEDDING:
-            z = _embedded(self._ready_module(), self._placed(rows.X))
+            z = _embed(self._ready_module(), self._placed(rows.X))
             self.prototypes_ = prototypes(z, self._placed(rows.y), len(self.classes_)).numpy(force=True)
 
     def _scores(self, X: Any, support: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -306,7 +306,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         self.__dict__.pop("_axes", None)
         return module
 
-    def _described(self, n_features: int, n_outputs: int, layout: Layout | None) -> dict[str, Any]:
+    def _description(self, n_features: int, n_outputs: int, layout: Layout | None) -> dict[str, Any]:
         if self.encoder is not None:
             if layout is None:
                 raise ValueError("FewShotLearner: image_shape must be (height, width) for an encoder; got None.")
@@ -315,7 +315,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
             return {"encoder": layers, "shape": list(shape), "n_outputs": n_outputs, "channels_last": last}
         sizes = [n_features, *layer_sizes(self.hidden_layer_sizes), n_outputs]
         name = "pixel_sizes" if self.method in EMBEDDING else "direct_sizes"
-        return {name: sizes, "activation": described("FewShotLearner: activation", self.activation, ACTIVATIONS)}
+        return {name: sizes, "activation": describe("FewShotLearner: activation", self.activation, ACTIVATIONS)}
 
     def _network(self) -> nn.Module:
         return embedding_network(**self.network_)
@@ -328,7 +328,7 @@ def _n_outputs(network: dict[str, Any]) -> int:
     return network["n_outputs"] if "encoder" in network else next(v for k, v in network.items() if "sizes" in k)[-1]
 
 
-def _embedded(module: nn.Module, x: Tensor) -> Tensor:
+def _embed(module: nn.Module, x: Tensor) -> Tensor:
     """Embeddings of many rows, some at a time: feature maps of all of them would fill the memory."""
     with torch.inference_mode(), torch_threads(1):
         return torch.cat([module(part) for part in x.split(ROWS_AT_ONCE)])

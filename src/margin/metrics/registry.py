@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -31,7 +31,7 @@ from margin.metrics import (
 from margin.metrics.arguments import UndefinedMetricError
 from margin.metrics.entry import Metric
 
-__all__ = ["REGISTRY", "Metric", "evaluate", "metric", "metrics_of"]
+__all__ = ["REGISTRY", "Metric", "evaluate", "methods_for", "metric", "metrics_of", "scores_of_outputs"]
 
 FRACTION, LOSS, CORRELATION, BELOW_ONE = (0.0, 1.0), (0.0, np.inf), (-1.0, 1.0), (-np.inf, 1.0)
 
@@ -50,7 +50,7 @@ def _scores(name: str, function: Any, greater: bool, bounds: tuple[float, float]
     return Metric(name, function, ("classification",), "predict_proba", greater, bounds=bounds, **more)
 
 
-def _averaged(name: str, function: Any, averages: tuple[str, ...], **more: Any) -> tuple[Metric, ...]:
+def _averages(name: str, function: Any, averages: tuple[str, ...], **more: Any) -> tuple[Metric, ...]:
     """The metric of the positive class and its averages over classes; an empty class counts 0."""
     of_positive = _labels(name, partial(function, zero_division=0.0), binary=True, averaged=True, **more)
     means = [_labels(f"{name}_{a}", partial(function, average=a, zero_division=0.0), **more) for a in averages]
@@ -75,11 +75,11 @@ _METRICS: tuple[Metric, ...] = (
     _regression("pinball", regression.pinball, options=("alpha",)),
     _labels("accuracy", confusion.accuracy),
     _labels("balanced_accuracy", confusion.balanced_accuracy),
-    *_averaged("precision", classification.precision, ("macro", "weighted", "micro")),
-    *_averaged("recall", classification.recall, ("macro", "weighted", "micro")),
-    *_averaged("f1", classification.f1, ("macro", "weighted", "micro")),
-    *_averaged("fbeta", partial(classification.fbeta, beta=2.0), ("macro", "weighted"), options=("beta",)),
-    *_averaged("jaccard", classification.jaccard, ("macro", "weighted")),
+    *_averages("precision", classification.precision, ("macro", "weighted", "micro")),
+    *_averages("recall", classification.recall, ("macro", "weighted", "micro")),
+    *_averages("f1", classification.f1, ("macro", "weighted", "micro")),
+    *_averages("fbeta", partial(classification.fbeta, beta=2.0), ("macro", "weighted"), options=("beta",)),
+    *_averages("jaccard", classification.jaccard, ("macro", "weighted")),
     _labels("specificity", classification.specificity, binary=True),
     _labels("negative_predictive_value", classification.negative_predictive_value, binary=True),
     _labels("matthews", confusion.matthews, CORRELATION),
@@ -211,16 +211,28 @@ def evaluate(model: Any, X: Any, y: Any = None, task: str = "classification") ->
     task : str
         The task of the model, as in the catalog.
     """
-    outputs: dict[str, Any] = {}
+    wanted = [entry for entry in metrics_of(task) if not (entry.against == "y" and y is None)]
+    outputs = {method: getattr(model, method)(X) for method in methods_for(wanted, model)}
+    return scores_of_outputs(wanted, outputs, X, y, getattr(model, "classes_", None))
+
+
+def methods_for(metrics: Sequence[Metric], model: Any) -> list[str]:
+    """The methods of a model whose outputs these metrics need, each once."""
+    found = (next((method for method in entry.methods if hasattr(model, method)), None) for entry in metrics)
+    return [method for method in dict.fromkeys(found) if method is not None]
+
+
+def scores_of_outputs(
+    metrics: Sequence[Metric], outputs: Mapping[str, Any], X: Any, y: Any, classes: Any
+) -> dict[str, float]:
+    """The metrics that are defined of what a model's methods returned."""
     scores = {}
-    for entry in metrics_of(task):
-        method = next((method for method in entry.methods if hasattr(model, method)), None)
-        if method is None or (entry.against == "y" and y is None):
+    for entry in metrics:
+        method = next((method for method in entry.methods if method in outputs), None)
+        if method is None:
             continue
-        if method not in outputs:
-            outputs[method] = getattr(model, method)(X)
         try:
-            scores[entry.name] = entry.of_output(outputs[method], X, y, getattr(model, "classes_", None))
+            scores[entry.name] = entry.of_output(outputs[method], X, y, classes)
         except UndefinedMetricError:
             continue
     return scores

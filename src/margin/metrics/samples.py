@@ -142,7 +142,7 @@ def mmd_squared(real: ArrayLike, generated: ArrayLike, gamma: float | None = Non
         Inverse squared width of the kernel.
     """
     a, b = _pair("mmd_squared", real, generated, least=2)
-    within_a, within_b, across = (_squared(x, y) for x, y in ((a, a), (b, b), (a, b)))
+    within_a, within_b, across = (_squared_distances(x, y) for x, y in ((a, a), (b, b), (a, b)))
     if gamma is None:
         middle = float(np.median(across))
         gamma = 1.0 / middle if middle > 0 else 1.0
@@ -239,7 +239,7 @@ def inception_score(probabilities: Any) -> float:
     return float(np.exp(rel_entr(p, p.mean(axis=0)).sum(axis=1).mean()))
 
 
-def _squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.maximum((a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T, 0.0)
 
 

@@ -61,7 +61,7 @@ class Components(ABC):
         """Sums of the rows weighted by the responsibilities (k, b)."""
 
     @abstractmethod
-    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+    def maximize(self, sums: Sums, reg_covar: float) -> Components:
         r"""The components that maximize the expected log-likelihood, plus ``reg_covar`` on the diagonal."""
 
     @classmethod
@@ -134,7 +134,7 @@ class Full(Components):
         weighted = reused * resp[:, None, :]
         return Sums(resp.sum(axis=1), weighted.sum(axis=2), np.matmul(weighted, reused.transpose(0, 2, 1)))
 
-    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+    def maximize(self, sums: Sums, reg_covar: float) -> Components:
         weight = sums.weight + NOBODY
         step = sums.first / weight[:, None]  # the new mean as seen from the old one, whitened
         inner = sums.second / weight[:, None, None] - step[:, :, None] * step[:, None, :]
@@ -181,7 +181,7 @@ class Tied(Components):
     def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
         return Sums(resp.sum(axis=1), resp @ x[:-1].T, x[:-1] @ x[:-1].T)
 
-    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+    def maximize(self, sums: Sums, reg_covar: float) -> Components:
         means = sums.first / (sums.weight + NOBODY)[:, None]
         covariance = (sums.second - (sums.weight * means.T) @ means) / sums.weight.sum()
         covariance[np.diag_indices_from(covariance)] += reg_covar
@@ -230,12 +230,12 @@ class Diagonal(Components):
         second, first, weight = np.split(resp @ reused.T, [len(x) - 1, 2 * (len(x) - 1)], axis=1)
         return Sums(weight[:, 0], first, second)
 
-    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+    def maximize(self, sums: Sums, reg_covar: float) -> Components:
         weight = (sums.weight + NOBODY)[:, None]
         means = sums.first / weight
-        return type(self)(means, self._shaped(np.maximum(sums.second / weight - means**2, 0.0)) + reg_covar)
+        return type(self)(means, self._shape_variances(np.maximum(sums.second / weight - means**2, 0.0)) + reg_covar)
 
-    def _shaped(self, variances: np.ndarray) -> np.ndarray:
+    def _shape_variances(self, variances: np.ndarray) -> np.ndarray:
         return variances
 
     @classmethod
@@ -262,7 +262,7 @@ class Spherical(Diagonal):
     def _variances(self) -> np.ndarray:
         return np.broadcast_to(self.covariances[:, None], self.means.shape)
 
-    def _shaped(self, variances: np.ndarray) -> np.ndarray:
+    def _shape_variances(self, variances: np.ndarray) -> np.ndarray:
         return variances.mean(axis=1)
 
 

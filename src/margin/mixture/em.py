@@ -80,7 +80,7 @@ def expected_sums(X: np.ndarray, mixture: MixtureParameters) -> tuple[float, Sum
 
     def chunk(rows: slice) -> tuple[float, Sums]:
         total, sums = 0.0, None
-        for x in _centered(X, mixture.offset, rows):
+        for x in _center_blocks(X, mixture.offset, rows):
             joint, reused = mixture.log_joint_block(x)
             log_density = _normalize(joint)  # joint becomes the responsibilities
             total += float(log_density.sum())
@@ -97,14 +97,14 @@ def expected_sums(X: np.ndarray, mixture: MixtureParameters) -> tuple[float, Sum
 def maximization(mixture: MixtureParameters, sums: Sums, reg_covar: float) -> MixtureParameters:
     r"""M step: :math:`\pi_c = N_c / n`, and each component's mean and covariance from the sums of its rows."""
     weights = sums.weight / sums.weight.sum()
-    return MixtureParameters(weights, mixture.components.maximized(sums, reg_covar), mixture.offset)
+    return MixtureParameters(weights, mixture.components.maximize(sums, reg_covar), mixture.offset)
 
 
 def mixture_of(X: np.ndarray, resp: np.ndarray, shape: type[Components], reg_covar: float) -> MixtureParameters:
     """M step for responsibilities (n, k) given from outside: first the means, then everything relative to them."""
     k, d = resp.shape[1], X.shape[1]
     offset = X.mean(axis=0, dtype=np.float64)
-    blocks = zip(range(0, len(X), BLOCK), _centered(X, offset, slice(0, len(X))))
+    blocks = zip(range(0, len(X), BLOCK), _center_blocks(X, offset, slice(0, len(X))))
     first = reduce(add, (x @ resp[start : start + BLOCK] for start, x in blocks)).T  # with the weights as last column
     means = first[:, :-1] / (first[:, -1:] + NOBODY)
     about = MixtureParameters(np.full(k, 1 / k), shape(means, shape.standard(k, d).covariances), offset)
@@ -114,7 +114,7 @@ def mixture_of(X: np.ndarray, resp: np.ndarray, shape: type[Components], reg_cov
 def sums_of(X: np.ndarray, resp: np.ndarray, mixture: MixtureParameters) -> Sums:
     """The sums of the M step for responsibilities (n, k) given from outside."""
     parts = []
-    for start, x in zip(range(0, len(X), BLOCK), _centered(X, mixture.offset, slice(0, len(X)))):
+    for start, x in zip(range(0, len(X), BLOCK), _center_blocks(X, mixture.offset, slice(0, len(X)))):
         _, reused = mixture.components.squared_distances(x)
         parts.append(mixture.components.sums(x, reused, resp[start : start + BLOCK].T))
     return reduce(add, parts)
@@ -123,7 +123,7 @@ def sums_of(X: np.ndarray, resp: np.ndarray, mixture: MixtureParameters) -> Sums
 def log_joint(X: np.ndarray, mixture: MixtureParameters) -> np.ndarray:
     """log p(x, c) for every row and component, (n, k)."""
     parts = map_row_chunks(
-        lambda rows: [mixture.log_joint_block(x)[0] for x in _centered(X, mixture.offset, rows)],
+        lambda rows: [mixture.log_joint_block(x)[0] for x in _center_blocks(X, mixture.offset, rows)],
         len(X),
         work=len(X) * mixture.components.means.size * X.shape[1],
     )
@@ -153,7 +153,7 @@ def _normalize(joint: np.ndarray) -> np.ndarray:
     return np.log(total) + top
 
 
-def _centered(X: np.ndarray, offset: np.ndarray, rows: slice) -> Iterator[np.ndarray]:
+def _center_blocks(X: np.ndarray, offset: np.ndarray, rows: slice) -> Iterator[np.ndarray]:
     """Blocks of the rows minus the offset as columns of float64, above a line of ones: (d + 1, b)."""
     for low in range(rows.start, rows.stop, BLOCK):
         part = X[low : min(low + BLOCK, rows.stop)]

@@ -98,7 +98,7 @@ def factors_em(
         log_joint = model.log_joint(X)
         q = posterior(log_joint) if family == "exact" else factorized_posterior(log_joint, q)
         yield Record(iteration, {"bound": elbo(log_joint, q)}, total=max_iter), model
-        model = _maximized(X, q, len(start.chances))
+        model = _maximize(X, q, len(start.chances))
 
 
 def _product(on: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def _product(on: np.ndarray, states: np.ndarray) -> np.ndarray:
     return np.where(states == 1, on, 1 - on).prod(axis=2)
 
 
-def _maximized(X: np.ndarray, q: np.ndarray, m: int) -> Factors:
+def _maximize(X: np.ndarray, q: np.ndarray, m: int) -> Factors:
     """M step: regression of x on the expected switches, weighted by q."""
     (n, d), states = X.shape, states_of(m)
     inputs = np.column_stack([np.ones(len(states)), states])  # (states, m + 1)

@@ -175,7 +175,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable component of every row."""
-        return log_joint(self._checked(X), self._mixture()).argmax(axis=1)
+        return log_joint(self._check(X), self._mixture()).argmax(axis=1)
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> np.ndarray:
         """``n_samples`` new rows drawn from the density, in random order."""
@@ -204,9 +204,9 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         return SHAPES[self.covariance_type].n_parameters(k, d) + k * d + k - 1
 
     def _responsibilities(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        return responsibilities(self._checked(X), self._mixture())
+        return responsibilities(self._check(X), self._mixture())
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _check(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return validate_squarable(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
 

@@ -61,10 +61,10 @@ class EMRestarts:
         model = self.model
         while self.run < self.runs:
             if self.now is None:
-                self.now = self._expected(self._first_mixture())
+                self.now = self._expect(self._first_mixture())
             while self.now.iteration < model.max_iter and not self.now.converged:
                 before = self.now
-                self.now = self._expected(self._maximization(before), before)
+                self.now = self._expect(self._maximization(before), before)
                 self.iteration += 1
                 change = self.now.log_likelihood - before.log_likelihood
                 values = {"log_likelihood": self.now.log_likelihood, "change": change, "run": self.run}
@@ -102,7 +102,7 @@ class EMRestarts:
         components = self.shape(np.array(state["means"]), np.array(state["covariances"]))
         sums = {name: np.array(value) for name, value in state["sums"].items()}
         return EMRun(
-            self._restored(state, components),
+            self._restore(state, components),
             float(state["log_likelihood"]),
             self.sums_of_step(**sums),
             int(state["iteration"]),
@@ -110,10 +110,10 @@ class EMRestarts:
             tuple(np.asarray(state["bounds"]).tolist()),
         )
 
-    def _restored(self, state: dict[str, Any], components: Components) -> MixtureParameters:
+    def _restore(self, state: dict[str, Any], components: Components) -> MixtureParameters:
         return MixtureParameters(np.array(state["weights"]), components, self.offset)
 
-    def _expected(self, mixture: MixtureParameters, before: EMRun | None = None) -> EMRun:
+    def _expect(self, mixture: MixtureParameters, before: EMRun | None = None) -> EMRun:
         log_likelihood, sums = self._expectation(mixture)
         if before is None:
             return EMRun(mixture, log_likelihood, sums)

@@ -30,7 +30,7 @@ from margin.foundations.neighbors import (
     geometry,
     without_itself,
 )
-from margin.foundations.neighbors.queries import ball, check_radius, ranked
+from margin.foundations.neighbors.queries import ball, check_radius, rank
 
 __all__ = ["NeighborsEstimator"]
 
@@ -109,7 +109,7 @@ class NeighborsEstimator(GivenDistances, Estimator, ABC):
             raise ValueError(f"{self._name}: n_neighbors must be an integer from 1 to {largest}; got {k!r}.")
         images = self.points_ if own else self._image(X)
         with thread_limit(self.n_jobs):
-            neighbors = ranked(self._name, self._space(), self._searchable(), images, k + own)
+            neighbors = rank(self._name, self._space(), self._searchable(), images, k + own)
         if own:
             neighbors = without_itself(neighbors)
         if self._precomputed:

@@ -43,7 +43,7 @@ def augment(
     >>> found.images[0, 0], found.boxes[0]
     (array([0., 0., 0., 1.]), array([[3., 0., 4., 1.]]))
     """
-    pixels, labels, rectangles = _checked(images, masks, boxes)
+    pixels, labels, rectangles = _check(images, masks, boxes)
     steps = parse_augmentations("augment: operations", operations)
     generator = torch.Generator().manual_seed(int(as_generator(random_state).integers(2**63)))
     kept = None if rectangles is None else [torch.ones(len(of), dtype=torch.bool) for of in rectangles]
@@ -56,7 +56,7 @@ def augment(
             moved = [move_boxes(of, move, *pixels.shape[2:]) for of, move in zip(rectangles, moves, strict=True)]
             rectangles = [boxes_after for boxes_after, _ in moved]
             kept = [still & (part > 0) for still, (_, part) in zip(kept, moved, strict=True)]
-    return _returned(images, masks, pixels, labels, rectangles, kept)
+    return _return_as_given(images, masks, pixels, labels, rectangles, kept)
 
 
 def apply_augmentation(x: Tensor, name: str, value: float, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
@@ -71,7 +71,7 @@ def apply_augmentation(x: Tensor, name: str, value: float, generator: torch.Gene
     return changed, MOVES[name]((len(x), x.shape[2], x.shape[3]), value, again)
 
 
-def _checked(images: Any, masks: Any, boxes: Any) -> tuple[Tensor, Tensor | None, list[Tensor] | None]:
+def _check(images: Any, masks: Any, boxes: Any) -> tuple[Tensor, Tensor | None, list[Tensor] | None]:
     array = np.asarray(images)
     if array.ndim not in (3, 4) or array.size == 0 or array.dtype.kind not in "buif":
         raise ValueError(f"augment: images must be numbers (N, H, W) or (N, H, W, C); got {array.dtype} {array.shape}.")
@@ -109,7 +109,7 @@ def parse_augmentations(what: str, operations: Sequence[str]) -> list[tuple[str,
     return steps
 
 
-def _returned(images: Any, masks: Any, pixels: Any, labels: Any, rectangles: Any, kept: Any) -> AugmentedImages:
+def _return_as_given(images: Any, masks: Any, pixels: Any, labels: Any, rectangles: Any, kept: Any) -> AugmentedImages:
     given = np.asarray(images)
     values = pixels.numpy().transpose(0, 2, 3, 1).reshape(given.shape)
     if given.dtype.kind in "bui":  # bytes stay bytes: rounded, and cut at their ends

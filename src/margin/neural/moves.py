@@ -33,15 +33,15 @@ def _moves(n: int, device: torch.device) -> Tensor:
 
 def draw_flips(shape: Shape, _: float, generator: torch.Generator) -> Tensor:
     """Left becomes right, with probability 1/2."""
-    return _mirrored(shape[0], 0, generator)
+    return _mirror(shape[0], 0, generator)
 
 
 def draw_vertical_flips(shape: Shape, _: float, generator: torch.Generator) -> Tensor:
     """Top becomes bottom, with probability 1/2."""
-    return _mirrored(shape[0], 1, generator)
+    return _mirror(shape[0], 1, generator)
 
 
-def _mirrored(n: int, axis: int, generator: torch.Generator) -> Tensor:
+def _mirror(n: int, axis: int, generator: torch.Generator) -> Tensor:
     moves = _moves(n, generator.device)
     moves[:, axis, axis] = 1 - 2 * (torch.rand(n, generator=generator, device=generator.device) < 0.5).float()
     return moves

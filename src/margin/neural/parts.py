@@ -2,7 +2,7 @@
 
 A part (:class:`margin.core.parts.Part`) can be cloned, searched (``loss__delta``) and stored. Every kind has one table
 from names to parts, and a network takes either a name of the table or an object. What a fitted network is built from
-holds no objects but their :func:`described` form: the name, or a dict of the name and the parameters.
+holds no objects but their :func:`describe` form: the name, or a dict of the name and the parameters.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from margin.core.parameters import check_parameters
 from margin.core.parts import Part
 
-__all__ = ["chosen", "described"]
+__all__ = ["choose", "describe"]
 
 P = TypeVar("P", bound=Part)
 
 
-def chosen(what: str, value: Any, table: Mapping[str, Callable[..., P]]) -> P:
+def choose(what: str, value: Any, table: Mapping[str, Callable[..., P]]) -> P:
     """The part that ``value`` stands for: a name of ``table``, a described part, or the part itself, checked.
 
     ``what`` begins the sentence of an error.
@@ -35,8 +35,8 @@ def chosen(what: str, value: Any, table: Mapping[str, Callable[..., P]]) -> P:
     return part
 
 
-def described(what: str, value: Any, table: Mapping[str, Callable[..., Part]]) -> Any:
-    """``value`` as plain data, from which :func:`chosen` makes an equal part: a name stays as it is."""
+def describe(what: str, value: Any, table: Mapping[str, Callable[..., Part]]) -> Any:
+    """``value`` as plain data, from which :func:`choose` makes an equal part: a name stays as it is."""
     if not isinstance(value, Part):
         return str(value)
     for name, make in table.items():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-__all__ = ["widened"]
+__all__ = ["widen"]
 
 
-def widened(tensor: Tensor) -> Tensor:
+def widen(tensor: Tensor) -> Tensor:
     """``tensor`` in double precision; on the CPU where its own device has none (MPS).
 
     >>> import torch

@@ -86,11 +86,11 @@ def _mean_and_deviation(X: Any, fraction: np.ndarray, rows: np.ndarray | None) -
     # Piece by piece: X may lie in a file that is larger than memory.
     cuts = [slice(start, start + PIECE_ROWS) for start in range(0, len(fraction), PIECE_ROWS)]
     pieces = [(fraction[cut], cut if rows is None else rows[cut]) for cut in cuts]
-    center = _summed(part @ X[piece] for part, piece in pieces)
-    return center, np.sqrt(_summed(part @ (X[piece] - center) ** 2 for part, piece in pieces))
+    center = _sum(part @ X[piece] for part, piece in pieces)
+    return center, np.sqrt(_sum(part @ (X[piece] - center) ** 2 for part, piece in pieces))
 
 
-def _summed(terms: Iterable[np.ndarray]) -> np.ndarray:
+def _sum(terms: Iterable[np.ndarray]) -> np.ndarray:
     return reduce(operator.add, terms)
 
 

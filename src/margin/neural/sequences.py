@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_table", "lengths_of", "padded"]
+__all__ = ["is_table", "lengths_of", "pad"]
 
 
 def is_table(X: Any) -> bool:
@@ -22,7 +22,7 @@ def is_table(X: Any) -> bool:
     return getattr(X, "ndim", 2) != 3
 
 
-def padded(owner: str, X: Any) -> np.ndarray:
+def pad(owner: str, X: Any) -> np.ndarray:
     """A list of arrays (T_i, d) or (T_i,), or a 3-D array padded with NaN, as one float array (n, T, d).
 
     >>> padded("model", [np.ones((2, 1)), np.ones(3)])[:, :, 0]
@@ -33,7 +33,7 @@ def padded(owner: str, X: Any) -> np.ndarray:
         array = X.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
         _check_padding(owner, array)
         return array
-    return _joined(owner, [_series(owner, i, series) for i, series in enumerate(X)])
+    return _join(owner, [_series(owner, i, series) for i, series in enumerate(X)])
 
 
 def lengths_of(X: np.ndarray) -> np.ndarray:
@@ -57,7 +57,7 @@ def _series(owner: str, i: int, series: Any) -> np.ndarray:
     return array
 
 
-def _joined(owner: str, series: Sequence[np.ndarray]) -> np.ndarray:
+def _join(owner: str, series: Sequence[np.ndarray]) -> np.ndarray:
     if not series:
         raise ValueError(f"{owner}: X must hold at least one series; got none.")
     channels = sorted({array.shape[1] for array in series})

@@ -86,7 +86,7 @@ def read_torchvision(
     weights: dict[str, np.ndarray] = {}
     for (path, layer), theirs in zip(layers, names):
         for part, own in layer.state_dict().items():
-            tensor = _checked(tensors.pop(f"{theirs}.{part}", None), f"{theirs}.{part}", owner)
+            tensor = _check(tensors.pop(f"{theirs}.{part}", None), f"{theirs}.{part}", owner)
             if tuple(tensor.shape) == tuple(own.shape):
                 weights[f"{path}.{part}"] = tensor.detach().float().numpy(force=True).copy()
             elif theirs != names[-1]:
@@ -99,7 +99,7 @@ def read_torchvision(
     return weights
 
 
-def _checked(tensor: Any, name: str, owner: str) -> Tensor:
+def _check(tensor: Any, name: str, owner: str) -> Tensor:
     if tensor is None:
         raise ValueError(f"{owner}: the weights must have {name}; they have none.")
     if not isinstance(tensor, Tensor) or not tensor.is_floating_point():

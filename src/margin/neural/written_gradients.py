@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.autograd import Function
 from torch.nn import functional
 
-__all__ = ["ACTIVATION_BACKWARD", "rms_normalized", "squared_rectifier", "turned"]
+__all__ = ["ACTIVATION_BACKWARD", "rms_normalized", "squared_rectifier", "turn"]
 
 #: The gradient before an activation from that after it and from what the activation gave, by torch's own kernels.
 ACTIVATION_BACKWARD: dict[type[nn.Module], Callable[[Tensor, Tensor], Tensor]] = {
@@ -98,7 +98,7 @@ def squared_rectifier(x: Tensor) -> Tensor:
     return out
 
 
-def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Coordinates i and i + d/2 of every row of ``x`` (..., n, d) turned by the angles of ``cos``, ``sin`` (n, d/2).
 
     >>> turned(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0]]), torch.tensor([[1.0]]))

@@ -53,9 +53,9 @@ def coordinate_descent(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 
 
 def _along_axis(objective: Objective, x: Array, i: int, sign: float, first: float) -> tuple[Array, float]:
     def phi(alpha: float) -> float:
-        return objective.value(moved(alpha))
+        return objective.value(move(alpha))
 
-    def moved(alpha: float) -> Array:
+    def move(alpha: float) -> Array:
         point = x.copy()
         point[i] += sign * alpha
         return point
@@ -65,7 +65,7 @@ def _along_axis(objective: Objective, x: Array, i: int, sign: float, first: floa
     except ValueError:  # nothing lower at the resolution of the values: this axis is done
         return x, 0.0
     alpha = golden_section(phi, a, c, tol=1e-10)
-    return moved(alpha), alpha
+    return move(alpha), alpha
 
 
 def lasso_coordinate_descent(X: Any, y: Any, alpha: float, *, max_iter: int = 1000, tol: float = 1e-8) -> Steps:

@@ -86,7 +86,7 @@ def descend(
         if plateau is not None:
             best, waited = watch_loss(best, waited, value)
             if waited >= (plateau.patience or PATIENCE):
-                fraction, waited = plateau.lowered(fraction) or fraction, 0
+                fraction, waited = plateau.lower(fraction) or fraction, 0
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(move))
     if norm <= tol:

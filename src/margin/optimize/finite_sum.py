@@ -139,7 +139,7 @@ def sgd(
             t += 1
             point = rule.point(state, x)
             with np.errstate(over="ignore", invalid="ignore"):
-                value, gradient = _joined(problem, point, group)
+                value, gradient = _join(problem, point, group)
             if gradient.shape != x.shape:
                 message = (
                     f"sgd: the gradient must have the shape {x.shape} of x; got {gradient.shape}, after update {t - 1}."
@@ -162,7 +162,7 @@ def sgd(
     return StepOutcome(True, f"sgd: {epochs} epochs of {t // epochs} updates.")
 
 
-def _joined(problem: FiniteSum, x: Array, group: list[Rows]) -> tuple[float, Array]:
+def _join(problem: FiniteSum, x: Array, group: list[Rows]) -> tuple[float, Array]:
     if len(group) == 1:
         return problem.value(x, group[0]), problem.gradient(x, group[0])
     gradients = [problem.gradient(x, rows) for rows in group]

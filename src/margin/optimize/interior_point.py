@@ -69,7 +69,7 @@ def quadratic_program(
     >>> solution.x.round(6), solution.inequality.round(6)
     (array([0.5, 0.5]), array([1.5]))
     """
-    P, q, A, b, G, h = _checked(P, q, A, b, G, h)
+    P, q, A, b, G, h = _check(P, q, A, b, G, h)
     mi = len(h)
     x, y, z, s = _first_point(P, q, A, b, G, h)
     scale = 1 + max(np.abs(q).max(initial=0), np.abs(b).max(initial=0), np.abs(h).max(initial=0))
@@ -82,7 +82,7 @@ def quadratic_program(
             return QuadraticSolution(x, float(0.5 * x @ P @ x + q @ x), y, z, t)
         if np.max(z, initial=0.0) > RUNAWAY * scale:  # multipliers without bound: the constraints contradict
             break
-        solve = _factorized(P, A, G, z / s)
+        solve = _factorize(P, A, G, z / s)
         dx, dy, dz, ds = solve(dual, equality, inequality, s * z, s, z)
         if mi:  # how much of the gap the pure Newton step would leave decides how much to center
             affine = float((s + _longest(s, ds) * ds) @ (z + _longest(z, dz) * dz)) / mi
@@ -125,7 +125,7 @@ def _system(P: Array, A: Array, G: Array, weights: Array) -> Array:
     return K
 
 
-def _factorized(P: Array, A: Array, G: Array, weights: Array) -> Any:
+def _factorize(P: Array, A: Array, G: Array, weights: Array) -> Any:
     """Solve the Newton system for one point, any right-hand side, by the reduced symmetric matrix."""
     d = len(P)
     K = _system(P, A, G, weights)
@@ -141,7 +141,7 @@ def _factorized(P: Array, A: Array, G: Array, weights: Array) -> Any:
     return solve
 
 
-def _checked(P: Any, q: Any, A: Any, b: Any, G: Any, h: Any) -> tuple[Array, ...]:
+def _check(P: Any, q: Any, A: Any, b: Any, G: Any, h: Any) -> tuple[Array, ...]:
     q = np.atleast_1d(np.asarray(q, dtype=float))
     P = np.asarray(P, dtype=float)
     d = len(q)

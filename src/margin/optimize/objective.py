@@ -106,7 +106,7 @@ class Objective:
             self._first_value = value
         finite = np.isfinite(value) and np.isfinite(gradient_norm) and np.all(np.isfinite(x))
         if not finite or value > BLOW_UP * (1 + abs(self._first_value)):
-            raise self.diverged(iteration, value, gradient_norm)
+            raise self.describe_divergence(iteration, value, gradient_norm)
         self.x, self.iteration = x, iteration
         return self._step(iteration, x, value, gradient_norm, step_size)
 
@@ -115,7 +115,7 @@ class Objective:
         self.record(iteration, x, value, 0.0, step_size)
         return self._step(iteration, x, value, float("nan"), step_size)
 
-    def diverged(self, iteration: int, value: float, gradient_norm: float) -> Diverged:
+    def describe_divergence(self, iteration: int, value: float, gradient_norm: float) -> Diverged:
         if iteration == 0:
             return Diverged(
                 f"{self.name}: the start is not usable: value {value:.6g}, gradient norm {gradient_norm:.6g}.",

@@ -99,7 +99,7 @@ def _composite(
     weight = 1.0
     for t in range(max_iter + 1):
         value, gradient = objective.both(y)
-        new, smooth, step = _backtracked(objective, prox, y, value, gradient, step)
+        new, smooth, step = _backtrack(objective, prox, y, value, gradient, step)
         norm = float(np.linalg.norm(y - new) / step)
         if t == 0:
             yield objective.record(0, x, value + float(g(x.reshape(objective.shape))), norm, 0.0)
@@ -108,7 +108,7 @@ def _composite(
             continue
         move = new - x
         if accelerate:
-            weight, y = _extrapolated(weight, x, y, new)
+            weight, y = _extrapolate(weight, x, y, new)
         else:
             y = new
         x = new
@@ -119,7 +119,7 @@ def _composite(
     return StepOutcome(False, f"{name}: gradient map {norm:.3g} after {max_iter} steps.")
 
 
-def _backtracked(
+def _backtrack(
     objective: Objective, prox: Prox, y: Array, value: float, gradient: Array, step: float
 ) -> tuple[Array, float, float]:
     """The proximal point with f below its quadratic bound of curvature 1/step: (point, f there, step)."""
@@ -135,7 +135,7 @@ def _backtracked(
     return new, smooth, step
 
 
-def _extrapolated(weight: float, x: Array, y: Array, new: Array) -> tuple[float, Array]:
+def _extrapolate(weight: float, x: Array, y: Array, new: Array) -> tuple[float, Array]:
     if (y - new) @ (new - x) > 0:  # the gradient map opposes the motion: forget it (O'Donoghue and Candes)
         return 1.0, new
     grown = (1 + np.sqrt(1 + 4 * weight**2)) / 2

@@ -229,9 +229,9 @@ class Plateau(RateSchedule):
     def plateau(self) -> Plateau:
         return self
 
-    def lowered(self, fraction: float) -> float | None:
+    def lower(self, fraction: float) -> float | None:
         """The fraction of the rate that comes after ``fraction``; None: there is nothing left to try."""
-        lower = schedules.lowered(fraction, self.factor)
+        lower = schedules.lower(fraction, self.factor)
         return lower if lower >= self.smallest else None
 
 

@@ -173,7 +173,7 @@ def on_plateau(
     for loss in losses:
         best, waited = watch_loss(best, waited, loss, tol=tol)
         if waited > patience:
-            rate, waited = lowered(rate, factor), 0
+            rate, waited = lower(rate, factor), 0
     return rate
 
 
@@ -189,6 +189,6 @@ def watch_loss(best: float, waited: int, loss: float, *, tol: float = 0.0) -> tu
     return (loss if gain > 0 else best), (0 if gain > tol else waited + 1)
 
 
-def lowered(rate: float, factor: float) -> float:
+def lower(rate: float, factor: float) -> float:
     """``rate`` times ``factor``, by a division: 5 and 10 are exact, a fifth and a tenth are not."""
     return rate / (1 / factor)

@@ -160,7 +160,7 @@ def follow(
             continue
         after = end if last else t + sign * h
         after, new, ended = _events(events, hits_of_event, t, y, after, new, piece)
-        pieces.append(piece if not ended else _shortened(piece, (after - t) / (sign * h)))
+        pieces.append(piece if not ended else _shorten(piece, (after - t) / (sign * h)))
         t, y, carried = after, new, carry
         times.append(t)
         states.append(y)
@@ -177,7 +177,7 @@ def follow(
     )
 
 
-def _shortened(piece: Callable[[np.ndarray], np.ndarray], part: float) -> Callable[[np.ndarray], np.ndarray]:
+def _shorten(piece: Callable[[np.ndarray], np.ndarray], part: float) -> Callable[[np.ndarray], np.ndarray]:
     return lambda fraction: piece(np.asarray(fraction) * part)
 
 

@@ -23,7 +23,7 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, layer_sizes, learning_rates
 from margin.neural.losses.regression import mse_loss
 from margin.neural.nets.mlp import MLP
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import squared_error
 from margin.optimize.rate_schedules import RateSchedule
@@ -95,7 +95,7 @@ class CoordinateNetwork(NeuralEstimator):
             "frequency": float(self.frequency),
             "hidden": layer_sizes(self.hidden_layer_sizes),
             "n_outputs": 1,
-            "activation": described("CoordinateNetwork: activation", self.activation, ACTIVATIONS),
+            "activation": describe("CoordinateNetwork: activation", self.activation, ACTIVATIONS),
         }
         self.n_features_in_ = image.ndim
         seed = self._seed(state)

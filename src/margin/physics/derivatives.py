@@ -55,7 +55,7 @@ def with_derivatives(array: Tensor, layout: Layout, x: Tensor) -> Tensor:
     return array[0]
 
 
-def _carried(u: Tensor, x: Tensor) -> Carried | None:
+def _find_carried(u: Tensor, x: Tensor) -> Carried | None:
     """Which column of an array of derivatives ``u`` is; None for anything else."""
     array = u._base
     carried = getattr(array, "carried", None)
@@ -77,7 +77,7 @@ def gradient(u: Tensor, x: Tensor) -> Tensor:
     """
     if u.shape not in ((len(x),), (len(x), 1)):
         raise ValueError(f"gradient: u must be one number per point, ({len(x)},); got {tuple(u.shape)}.")
-    carried = _carried(u, x)
+    carried = _find_carried(u, x)
     if carried is not None:
         return carried.gradient(x.shape[1])
     (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True, allow_unused=True, materialize_grads=True)
@@ -86,7 +86,7 @@ def gradient(u: Tensor, x: Tensor) -> Tensor:
 
 def derivative(u: Tensor, x: Tensor, *axes: int) -> Tensor:
     """The derivative of ``u`` in the coordinates ``axes``, one after the other: ``derivative(u, x, 1, 1)`` is u_11."""
-    carried = _carried(u, x) if axes and u.shape in ((len(x),), (len(x), 1)) else None
+    carried = _find_carried(u, x) if axes and u.shape in ((len(x),), (len(x), 1)) else None
     if carried is not None:
         return carried.derivative(*(axis % x.shape[1] for axis in axes))
     for axis in axes:

@@ -55,13 +55,13 @@ class _PerceptronStates(torch.autograd.Function):
         for number, h in enumerate(lengths, 1):
             slopes: list[Tensor] = []
             for row in tableau.a:
-                x = _moved(y, h, row, slopes)
+                x = _move(y, h, row, slopes)
                 for k, (weight, bias) in enumerate(layers):
                     seen[k].append(x)
                     x = torch.addmm(bias, x, weight.T)
                     x = activation(x) if k + 1 < len(layers) else x
                 slopes.append(x)
-            y = _moved(y, h, tableau.b, slopes)
+            y = _move(y, h, tableau.b, slopes)
             if number % every == 0:
                 states.append(y)
         ctx.seen, ctx.plan, ctx.weights, ctx.activation = seen, (lengths, every, tableau), weights, type(activation)
@@ -83,7 +83,7 @@ class _PerceptronStates(torch.autograd.Function):
             for i in range(len(tableau.b) - 1, -1, -1):
                 place -= 1
                 columns = [row[i] for row in tableau.a[i + 1 :]][::-1]
-                g = _moved(after * (h * tableau.b[i]), h, columns, moved)
+                g = _move(after * (h * tableau.b[i]), h, columns, moved)
                 for k in range(len(matrices) - 1, -1, -1):
                     back[k].append(g)
                     g = g @ matrices[k]
@@ -109,7 +109,7 @@ def _add_weights(
         outward.clear()
 
 
-def _moved(y: Tensor, h: float, weights: Sequence[float], slopes: Sequence[Tensor]) -> Tensor:
+def _move(y: Tensor, h: float, weights: Sequence[float], slopes: Sequence[Tensor]) -> Tensor:
     """y + h times the weighted slopes."""
     for weight, slope in zip(weights, slopes):
         y = torch.add(y, slope, alpha=h * weight) if weight else y

@@ -25,7 +25,7 @@ from torch import Tensor
 from margin.foundations.linalg.gram import add_gram, mirror
 from margin.physics.derivatives import with_derivatives
 from margin.physics.residuals import Known, Residual, carried_layout, equations
-from margin.physics.taylor import DerivativeTape, Layout, closed, propagate, pull_back
+from margin.physics.taylor import DerivativeTape, Layout, close_keys, propagate, pull_back
 
 __all__ = ["JacobianRows", "NormalEquations", "ResidualSquares"]
 
@@ -44,7 +44,7 @@ class NormalEquations(NamedTuple):
         return float(self.gram.diagonal().max())
 
     def step(self, damping: float) -> np.ndarray:
-        return -_solved(self.gram, damping, self.gradient)
+        return -_solve(self.gram, damping, self.gradient)
 
 
 class JacobianRows(NamedTuple):
@@ -64,10 +64,10 @@ class JacobianRows(NamedTuple):
     def step(self, damping: float) -> np.ndarray:
         gram = np.zeros((len(self.rows), len(self.rows)))
         add_gram(self.rows.T, gram)
-        return -(self.rows.T @ _solved(mirror(gram), damping, self.values))
+        return -(self.rows.T @ _solve(mirror(gram), damping, self.values))
 
 
-def _solved(gram: np.ndarray, damping: float, right: np.ndarray) -> np.ndarray:
+def _solve(gram: np.ndarray, damping: float, right: np.ndarray) -> np.ndarray:
     """(gram + damping I)^-1 right; LinAlgError where rounding has taken definiteness away."""
     damped = gram.copy()
     damped[np.diag_indices_from(damped)] += damping
@@ -96,7 +96,7 @@ class ResidualSquares:
     def _layout_of(self, condition: Known) -> Layout:
         """The derivatives that a condition asks for."""
         if condition.operator is None:
-            return closed([])
+            return close_keys([])
         layout = carried_layout(self.module, condition.operator, condition.points, {})
         if layout is None:
             condition.misfit(self.module)  # an operator of the wrong shape is named first
@@ -151,7 +151,7 @@ class ResidualSquares:
 
     def _value_rows(self, x: Tensor, values: Tensor, weight: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows of a condition on the values themselves."""
-        layout = closed([])
+        layout = close_keys([])
         with torch.no_grad():
             array, tape = self._propagate(x, layout)
             misfit = weight * (array[0] - values).double().numpy(force=True)

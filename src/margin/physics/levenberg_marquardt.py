@@ -69,7 +69,7 @@ class LevenbergMarquardt(Step):
         self.pending, self.batch_number = None, batch.number
         x = parameters_to_vector(self.parameters).detach()
         losses = self.problem.losses(points)
-        system = self._linearized(points, x)
+        system = self._linearize(points, x)
         self.damping = max(self.damping or FIRST_DAMPING * system.scale, LEAST_DAMPING * system.scale)
         self.converged = bool(np.abs(system.gradient).max() <= self.tol)
         value = self._value(losses, x, len(points))
@@ -83,7 +83,7 @@ class LevenbergMarquardt(Step):
             write_parameters(x, self.parameters)
         return self._means(losses, batch)
 
-    def _linearized(self, points: Tensor, x: Tensor) -> NormalEquations | JacobianRows:
+    def _linearize(self, points: Tensor, x: Tensor) -> NormalEquations | JacobianRows:
         few = self.problem.n_rows(len(points)) < len(x)
         if few and not self.penalty.any():
             return self.problem.rows(points)

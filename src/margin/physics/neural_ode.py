@@ -41,7 +41,7 @@ from margin.neural.estimators.parameters import (
 )
 from margin.neural.losses.regression import squared_error
 from margin.neural.nets.mlp import MLP
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.training import TensorRows
 from margin.neural.training.steps import Objective
 from margin.optimize.rate_schedules import RateSchedule
@@ -124,7 +124,7 @@ class _Adjoint(torch.autograd.Function):
         (upstream,) = outputs
         sizes = [p.numel() for p in parameters]
         a, total = upstream[-1], states.new_zeros(sum(sizes))
-        slope = partial(_augmented, ctx.f, parameters, states[0].shape)
+        slope = partial(_augmented_slopes, ctx.f, parameters, states[0].shape)
         for k in range(len(ctx.times) - 1, 0, -1):
             # Every piece starts from the state that the way there has found, so that errors do not add up.
             start = torch.cat([states[k].reshape(-1), a.reshape(-1), total])
@@ -135,7 +135,9 @@ class _Adjoint(torch.autograd.Function):
         return (None, a, None, None, None, *gradients)
 
 
-def _augmented(f: nn.Module, parameters: Sequence[Tensor], shape: torch.Size, t: float, augmented: Tensor) -> Tensor:
+def _augmented_slopes(
+    f: nn.Module, parameters: Sequence[Tensor], shape: torch.Size, t: float, augmented: Tensor
+) -> Tensor:
     """Slopes of state, adjoint and gradient, put one after the other."""
     n = shape.numel()
     y, a = augmented[:n].view(shape), augmented[n : 2 * n].view(shape)
@@ -202,7 +204,7 @@ class NeuralODE(NeuralEstimator):
             )
         self.n_features_in_ = X.shape[2]
         sizes = [X.shape[2], *layer_sizes(self.hidden_layer_sizes), X.shape[2]]
-        network = {"sizes": sizes, "activation": described("NeuralODE: activation", self.activation, ACTIVATIONS)}
+        network = {"sizes": sizes, "activation": describe("NeuralODE: activation", self.activation, ACTIVATIONS)}
         if self._goes_on() and network != self.network_:
             raise ValueError("NeuralODE: warm_start must go on with the same network.")
         self.network_ = network

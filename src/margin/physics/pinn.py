@@ -33,7 +33,7 @@ from margin.core.threads import torch_threads
 from margin.neural.activations.table import ACTIVATIONS, Activation
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, OPTIMIZERS, layer_sizes, solvers
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.training import Patience, QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
 from margin.neural.training.compute import Compute
 from margin.neural.training.steps import Objective
@@ -245,7 +245,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         high = np.where(high > low, high, low + 1)
         network: dict[str, Any] = {
             "sizes": [X.shape[1], *layer_sizes(self.hidden_layer_sizes), int(self.n_outputs)],
-            "activation": described("PINN: activation", self.activation, ACTIVATIONS),
+            "activation": describe("PINN: activation", self.activation, ACTIVATIONS),
             "coefficients": {name: float(value) for name, value in (self.coefficients or {}).items()},
         }
         if any(periods):

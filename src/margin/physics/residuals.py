@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from margin.physics.derivatives import NotCarried
-from margin.physics.taylor import SMOOTH, Key, Layout, closed
+from margin.physics.taylor import SMOOTH, Key, Layout, close_keys
 
 __all__ = ["Known", "Residual", "carried_layout", "equations", "mixes_rows"]
 
@@ -76,7 +76,7 @@ def carried_layout(
             return None
         keys: set[Key] = set()
         while True:
-            layout = closed(keys)
+            layout = close_keys(keys)
             try:
                 carried = equations(residual(module.carry(x, layout), x, **coefficients), len(x))
                 break

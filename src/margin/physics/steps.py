@@ -20,14 +20,14 @@ Slope = Callable[[Any, Any], Any]  # f(t, y)
 def explicit_step(f: Slope, t: Any, y: Any, h: Any, tableau: Tableau, first: Any = None) -> tuple[Any, list[Any]]:
     """The state after one step, and the slopes it was made from; ``first`` is the first of them where it is known."""
     slopes = [f(t, y) if first is None else first]
-    moved = _moved_tensor if hasattr(y, "detach") and isinstance(h, float) else _moved
+    moved = _moved_tensor if hasattr(y, "detach") and isinstance(h, float) else _move
     for node, row in zip(tableau.c[1:], tableau.a[1:]):
         slopes.append(f(t + node * h, moved(y, h, row, slopes)))
     return moved(y, h, tableau.b, slopes), slopes
 
 
-def _moved(y: Any, h: Any, weights: tuple[float, ...], slopes: list[Any]) -> Any:
-    return y + h * _combined(weights, slopes)
+def _move(y: Any, h: Any, weights: tuple[float, ...], slopes: list[Any]) -> Any:
+    return y + h * _combine(weights, slopes)
 
 
 def _moved_tensor(y: Any, h: float, weights: tuple[float, ...], slopes: list[Any]) -> Any:
@@ -37,7 +37,7 @@ def _moved_tensor(y: Any, h: float, weights: tuple[float, ...], slopes: list[Any
     return y
 
 
-def _combined(weights: tuple[float, ...], slopes: list[Any]) -> Any:
+def _combine(weights: tuple[float, ...], slopes: list[Any]) -> Any:
     terms = [weight * slope for weight, slope in zip(weights, slopes) if weight]
     total = terms[0]
     for term in terms[1:]:
@@ -55,10 +55,10 @@ def walk(f: Slope, y0: Any, t0: float, h: float, n: int, tableau: Tableau) -> tu
     for t in times[:-1]:
         y, _ = explicit_step(f, float(t), y, h, tableau)
         states.append(y)
-    return times, stacked(states)
+    return times, stack(states)
 
 
-def stacked(states: list[Any]) -> Any:
+def stack(states: list[Any]) -> Any:
     """States along a new first axis, as an array or, of tensors, a tensor."""
     if not hasattr(states[0], "detach"):
         return np.stack([np.asarray(state) for state in states])

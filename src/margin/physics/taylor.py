@@ -26,7 +26,7 @@ __all__ = [
     "InputEncoding",
     "Key",
     "Layout",
-    "closed",
+    "close_keys",
     "propagate",
     "pull_back",
     "taylor_values",
@@ -75,7 +75,7 @@ class Layout:
         return [position for position, key in enumerate(self.keys) if len(key) == 1]
 
 
-def closed(keys: Iterable[Key]) -> Layout:
+def close_keys(keys: Iterable[Key]) -> Layout:
     """The layout with all that ``keys`` need: (0, 1) needs (0,) and (1,).
 
     >>> closed([(1, 1), (0,)]).keys
@@ -117,7 +117,7 @@ class InputEncoding:
             return x * scale + shift
         return torch.stack([column[0] for _, column in self._columns(x)], dim=1)
 
-    def carried(self, x: Tensor, layout: Layout) -> Tensor:
+    def carry(self, x: Tensor, layout: Layout) -> Tensor:
         """The features and their derivatives in the coordinates, (J, n, features)."""
         h = x.new_zeros(len(layout.keys), len(x), self.n_features)
         for place, (axis, orders) in enumerate(self._columns(x)):
@@ -157,7 +157,7 @@ def propagate(
     x: Tensor, encoding: InputEncoding, linears: Sequence[nn.Linear], activation: str, layout: Layout
 ) -> tuple[Tensor, DerivativeTape]:
     """The network of what enters at ``x`` and its derivatives in x, (J, n, outputs), with the tape of the pass."""
-    h = encoding.carried(x, layout)
+    h = encoding.carry(x, layout)
     tape = DerivativeTape([], [], [])
     for k, linear in enumerate(linears):
         tape.inputs.append(h)

@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
-from margin.core.invariants import ArrayOf, Count, Real, StringOf
+from margin.core.invariants import ArrayOf, Count, Real, StringOf, sometimes
 from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import InvalidParameter, attribute, parameter
+from margin.core.pieces import LearnsInPieces
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.streaming import RowBlock
-from margin.foundations.linalg.scatter_factor import ScatterFactor
+from margin.foundations.linalg.scatter_factor import FACTOR_FIELDS, ScatterFactor
 from margin.reduction.component_count import most_likely_count
 from margin.reduction.principal import PrincipalComponents, components_of_factor, principal_components
 from margin.reduction.scatter import centered_product
@@ -35,7 +36,7 @@ __all__ = ["PCA"]
 COVARIANCE_COLUMNS, MOST_COVARIANCE_COLUMNS = 1_000, 16_000
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsInPieces, Estimator):
     r"""Principal components of the centered rows.
 
     Cost O(n p min(n, p)); memory beside ``X`` is O(p^2) for tall tables. float32 stays float32. The largest entry of a
@@ -85,6 +86,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     n_components_: int = attribute(Count(size="n_components"), "Number k of components.")
     n_samples_: int = attribute(Count(), "Number of rows.")
     svd_solver_: str = attribute(StringOf(), "The decomposition that was used.")
+    summary_: dict[str, Any] = attribute(
+        sometimes(FACTOR_FIELDS), "What partial_fit keeps of the rows: their number, mean and factor."
+    )
+
+    _summary_of = staticmethod(lambda fields: ScatterFactor(**fields))
 
     def fit(self, X: Any, y: Any = None) -> PCA:
         """Learn the directions from ``X``; ``y`` is ignored."""
@@ -93,6 +99,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             self, X, dtype=[np.float64, np.float32], ensure_min_samples=2, accept_sparse=("csr", "csc")
         )
         return self._learn(self._decompose_sparse(X) if sp.issparse(X) else self._decompose(X), X.shape, X.dtype)
+
+    def partial_fit(self, X: Any, y: Any = None) -> PCA:
+        """Learn from these rows and those of earlier calls, of which only mean and factor were kept."""
+        return self._learn_piece(X)
 
     def summarize(self, block: RowBlock) -> ScatterFactor:
         """The factor of some rows of a stream."""
@@ -183,7 +193,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         counted = isinstance(n_components, numbers.Integral)
         self._check_count(most)
         if self.svd_solver in ("arpack", "randomized"):
-            return self._truncated(X, most if n_components is None else n_components)
+            return self._truncate(X, most if n_components is None else n_components)
         if n_components == "mle":
             return self._most_likely(principal_components(X, solver=self.svd_solver, ddof=1), X.shape)
         fraction = None if n_components is None or counted else float(n_components)
@@ -213,7 +223,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         return sparse_components(X, k, solver=solver, tol=float(self.tol), rng=as_generator(self.random_state))
 
-    def _truncated(self, X: np.ndarray, k: Any) -> PrincipalComponents:
+    def _truncate(self, X: np.ndarray, k: Any) -> PrincipalComponents:
         arpack, most = self.svd_solver == "arpack", min(X.shape)
         if not isinstance(k, numbers.Integral):
             raise ValueError(f"PCA: svd_solver={self.svd_solver!r} needs a number of components; got {k!r}.")
@@ -255,6 +265,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return np.where(self.explained_variance_ > 0, np.sqrt(self.explained_variance_), 1.0)
 
     def _learn(self, principal: PrincipalComponents, shape: tuple[int, int], dtype: np.dtype) -> PCA:
+        self._forget()
         total, variances, k = principal.total_variance, principal.variances, len(principal.variances)
         ratios = variances / total if total > 0 else np.zeros_like(variances)
         left_out = min(shape) - k

@@ -24,9 +24,9 @@ __all__ = [
     "PrincipalComponents",
     "components_of_factor",
     "enough",
+    "fix_signs",
     "principal_components",
     "projected_variance",
-    "signed",
 ]
 
 SOLVERS = ("auto", "covariance_eigh", "full")
@@ -97,7 +97,7 @@ def principal_components(
     divisor = len(X) - ddof
     return PrincipalComponents(
         decomposition.mean,
-        signed(decomposition.components),
+        fix_signs(decomposition.components),
         decomposition.squares / divisor,
         decomposition.total / divisor,
         chosen,
@@ -120,7 +120,7 @@ def components_of_factor(
     total = float(squares.sum())
     kept = min(most if k is None else k, enough(squares[:most], total, fraction), len(Vt))
     divisor = factor.rows - ddof
-    return PrincipalComponents(factor.mean, signed(Vt[:kept]), squares[:kept] / divisor, total / divisor, "full")
+    return PrincipalComponents(factor.mean, fix_signs(Vt[:kept]), squares[:kept] / divisor, total / divisor, "full")
 
 
 class _Decomposition(NamedTuple):
@@ -196,7 +196,7 @@ def _falling(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 
-def signed(components: np.ndarray) -> np.ndarray:
+def fix_signs(components: np.ndarray) -> np.ndarray:
     """The same directions, the largest entry of each positive: a sign that does not depend on the solver."""
     largest = np.abs(components).argmax(axis=1)
     return components * np.where(components[np.arange(len(components)), largest] < 0, -1.0, 1.0)[:, None]

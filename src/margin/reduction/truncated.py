@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import eigh, lu, qr, svd
 from scipy.sparse.linalg import LinearOperator, svds
 
-from margin.reduction.principal import PrincipalComponents, signed
+from margin.reduction.principal import PrincipalComponents, fix_signs
 
 __all__ = ["NORMALIZERS", "lanczos_components", "sketched_components", "sparse_components"]
 
@@ -26,7 +26,7 @@ FEW_ITERATIONS = 2  # up to here products of the sketch do not overflow or align
 
 def lanczos_components(X: np.ndarray, k: int, *, tol: float, rng: np.random.Generator) -> PrincipalComponents:
     """By ARPACK: ``tol`` is the relative accuracy of singular values (0: that of the machine); k < min(n, p)."""
-    mean, centered = _centered(X)
+    mean, centered = _center(X)
     start = rng.uniform(-1, 1, size=min(X.shape)).astype(X.dtype)
     _, singular, Vt = svds(centered, k=k, tol=tol, v0=start)
     order = np.argsort(-singular)
@@ -44,7 +44,7 @@ def sparse_components(X: Any, k: int, *, solver: str, tol: float, rng: np.random
     if solver == "covariance_eigh":
         covariance = ((X.T @ X).toarray() - n * np.outer(mean, mean)) / (n - 1)
         variances, vectors = eigh(covariance, subset_by_index=(p - k, p - 1))
-        return PrincipalComponents(mean, signed(vectors.T[::-1]), np.maximum(variances[::-1], 0.0), total, solver)
+        return PrincipalComponents(mean, fix_signs(vectors.T[::-1]), np.maximum(variances[::-1], 0.0), total, solver)
     centered = LinearOperator(
         (n, p),
         dtype=X.dtype,
@@ -56,14 +56,14 @@ def sparse_components(X: Any, k: int, *, solver: str, tol: float, rng: np.random
     start = rng.uniform(-1, 1, size=min(X.shape)).astype(X.dtype)
     _, singular, Vt = svds(centered, k=k, tol=tol, v0=start)
     order = np.argsort(-singular)
-    return PrincipalComponents(mean, signed(Vt[order]), singular[order] ** 2 / (n - 1), total, solver)
+    return PrincipalComponents(mean, fix_signs(Vt[order]), singular[order] ** 2 / (n - 1), total, solver)
 
 
 def sketched_components(
     X: np.ndarray, k: int, *, n_oversamples: int, n_iter: int, normalizer: str, rng: np.random.Generator
 ) -> PrincipalComponents:
     """By a sketch of ``k + n_oversamples`` random columns, sharpened by ``n_iter`` power iterations."""
-    mean, centered = _centered(X)
+    mean, centered = _center(X)
     wide = X.shape[0] < X.shape[1]
     A = centered.T if wide else centered  # the sketch lies in the longer dimension, the decomposition in the shorter
     size = min(k + n_oversamples, min(X.shape))
@@ -77,7 +77,7 @@ def sketched_components(
     return _components_of(mean, centered, singular[:k], directions[:k], "randomized")
 
 
-def _centered(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _center(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mean = X.mean(axis=0, dtype=np.float64)
     return mean, X - mean.astype(X.dtype)
 
@@ -88,7 +88,7 @@ def _components_of(
     """With the divisor n - 1."""
     divisor = len(centered) - 1
     total = float(np.einsum("ij,ij->", centered, centered, dtype=np.float64)) / divisor
-    return PrincipalComponents(mean, signed(directions), singular**2 / divisor, total, solver)
+    return PrincipalComponents(mean, fix_signs(directions), singular**2 / divisor, total, solver)
 
 
 def _normalizer(name: str, n_iter: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 from margin.core.number_range import power_of_two
 from margin.core.parallel import over_ranges
 from margin.core.randomness import as_generator
-from margin.core.restoring import restored
+from margin.core.restoring import restore
 from margin.core.threads import available, threads_for
 from margin.reduction.block_sizes import LANES
 from margin.reduction.embedding import principal_positions
@@ -151,7 +151,7 @@ class NeighborDescent:
         if state["Y"].shape != self.Y.shape:
             raise ValueError(f"TSNE: state belongs to positions of shape {state['Y'].shape}; got {self.Y.shape}.")
         for name in ("Y", "velocity", "gains"):
-            setattr(self, name, restored(state, name, getattr(self, name)))
+            setattr(self, name, restore(state, name, getattr(self, name)))
         self.iteration = int(state["iteration"])
         self.best, self.best_iteration = float(state["best"]), int(state["best_iteration"])
         self.judge()

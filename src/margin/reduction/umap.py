@@ -21,7 +21,7 @@ from margin.core.number_range import validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.core.restoring import restored
+from margin.core.restoring import restore
 from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.fuzzy import curve_parameters, fuzzy_graph, local_scales, memberships
 from margin.reduction.graphs import components, nearest_rows
@@ -158,7 +158,7 @@ class _Epochs:
     def restore(self, state: dict[str, Any]) -> None:
         if state["Y"].shape != self.Y.shape:
             raise ValueError(f"UMAP: state belongs to positions of shape {state['Y'].shape}; got {self.Y.shape}.")
-        self.Y, self.due = restored(state, "Y", self.Y), restored(state, "due", self.due)
+        self.Y, self.due = restore(state, "Y", self.Y), restore(state, "due", self.due)
         self.random, self.epoch = np.array([state["random"]], dtype=np.uint64), int(state["epoch"])
 
 

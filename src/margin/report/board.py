@@ -8,7 +8,7 @@ from typing import Any
 
 from margin.metrics import REGISTRY
 from margin.report.layout import paragraph
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import seconds, value
 from margin.report.scales import AxisScale
 from margin.report.terms import METRICS, term
@@ -57,7 +57,7 @@ def board_table(comparison: Any) -> Markup:
     )
     tied = any(s.tied and s.model != comparison.winner for s in ranked)
     switch = _metric_switch(comparison, ranked)
-    return joined([switch, element("div", table, class_="scroll"), marks if tied else None, _reasons(others)])
+    return join([switch, element("div", table, class_="scroll"), marks if tied else None, _reasons(others)])
 
 
 def _metric_switch(comparison: Any, ranked: Any) -> Markup | None:
@@ -82,7 +82,7 @@ def _flag(yes: bool) -> str:
 
 def _caption(comparison: Any) -> Markup:
     folds = term("k-fold-cross-validation", "the folds")
-    return joined(["Scores are means over ", folds, ": ", comparison.plan.sentence.rstrip("."), "."])
+    return join(["Scores are means over ", folds, ": ", comparison.plan.sentence.rstrip("."), "."])
 
 
 def _without_score(standing: Any) -> bool:

@@ -23,7 +23,7 @@ def fit_card(folder: Any, manifest: Mapping[str, Any], last: Mapping[str, Any]) 
         f"Data: {manifest.get('data')}, {manifest.get('rows', 0):,} rows, {len(manifest.get('features', []))} columns"
         f" (SHA-256 {identity['data_hash'][:12]}…).",
         f"Target: {target}." if target else "No target.",
-        f"Columns: {_listed(manifest.get('features', []))}.",
+        f"Columns: {_list(manifest.get('features', []))}.",
     ]
     training = [
         f"Status: {manifest['status']}, {manifest.get('seconds', 0.0):.1f} s, seed {manifest.get('seed', 0)}.",
@@ -48,7 +48,7 @@ def comparison_card(comparison: Any) -> str:
     name = comparison.metric.name
     data = [
         f"Data: {comparison.name}, {n:,} rows, {p} columns; target {comparison.target or 'y'} ({comparison.task}).",
-        f"Columns: {_listed(list(comparison.features))}.",
+        f"Columns: {_list(list(comparison.features))}.",
         *comparison.remarks,
     ]
     evidence = [f"{name} {score(winner.mean)} in cross-validation ({comparison.plan.sentence.rstrip('.')})."]
@@ -104,7 +104,7 @@ def _markdown(title: str, sections: Mapping[str, Sequence[str]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _listed(names: Sequence[str], most: int = 40) -> str:
+def _list(names: Sequence[str], most: int = 40) -> str:
     shown = ", ".join(map(str, names[:most]))
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "none"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import number
 from margin.report.scales import AxisScale
 
@@ -140,7 +140,7 @@ class Chart:
         label = element(
             "text", number(tick, 4), x=left - 6, y=at + 3.5, text_anchor="end", class_="tick tick-y", data_part=part
         )
-        return joined([line, label])
+        return join([line, label])
 
     def _add(self, part: Markup) -> Chart:
         self._parts.append(part)

@@ -110,7 +110,7 @@ def roc_figure(judged: Judged) -> Figure:
         is_k = judged.y == judged.classes[k]
         fpr, tpr, _ = metrics.roc_curve(is_k, judged.score_of(k))
         area = metrics.roc_auc(is_k, judged.score_of(k))
-        chart.line(*_thinned(fpr, tpr), f"s{line}")
+        chart.line(*_thin(fpr, tpr), f"s{line}")
         names[f"s{line}"] = f"{judged.classes[k]} {value(area, 3)}"
     caption = element("span", term("auc", "Area under the curve"), ": ", legend(names))
     return figure("ROC curve", chart.render("square"), caption, term_id="roc-curve")
@@ -125,7 +125,7 @@ def precision_recall_figure(judged: Judged) -> Figure:
         precision, recall, _ = metrics.precision_recall_curve(is_k, judged.score_of(k))
         if judged.is_binary:
             chart.rule(y=float(is_k.mean()), class_="reference")
-        chart.line(*_thinned(recall, precision), f"s{line}")
+        chart.line(*_thin(recall, precision), f"s{line}")
         mean = metrics.average_precision(is_k, judged.score_of(k))
         names[f"s{line}"] = f"{judged.classes[k]} {value(mean, 3)}"
     caption = element("span", "Average precision: ", legend(names))
@@ -160,13 +160,13 @@ def gains_figure(judged: Judged) -> Figure:
     chart.line([0, 1], [0, 1], "reference")
     is_positive = judged.y == judged.positive
     rows, gains = metrics.cumulative_gains(is_positive, judged.score_of(1))
-    chart.line([0, float(is_positive.mean()), 1], [0, 1, 1], "reference").line(*_thinned(rows, gains), "s1")
+    chart.line([0, float(is_positive.mean()), 1], [0, 1, 1], "reference").line(*_thin(rows, gains), "s1")
     at_fifth = float(np.interp(0.2, rows, gains))
     caption = f"The top 20\u202f% of rows hold {percent(at_fifth)} of all “{judged.positive}”."
     return figure("Cumulative gains", chart.render("square"), caption + f" Lift {number(at_fifth / 0.2, 2)}.")
 
 
-def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _thin(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if len(x) <= MOST_POINTS:
         return x, y
     at = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))

@@ -8,7 +8,7 @@ import numpy as np
 
 from margin.interpretation import TableColumns
 from margin.report.layout import numbers_table, paragraph
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import count, number, percent
 from margin.report.scales import AxisScale
 
@@ -27,7 +27,7 @@ def data_content(comparison: Any) -> Markup:
     about = f"{count(n)} rows, {size}, target "
     intro = paragraph(about, element("b", comparison.target or "y"), f" ({comparison.task}).")
     columns = _columns_tables(comparison) if shape is None else None
-    return joined([intro, _remarks(comparison.remarks), _target(comparison), columns])
+    return join([intro, _remarks(comparison.remarks), _target(comparison), columns])
 
 
 def image_shape_of(comparison: Any) -> tuple[int, ...] | None:
@@ -47,7 +47,7 @@ def _columns_tables(comparison: Any) -> Markup:
         parts.append(element("details", element("summary", f"{count(len(rest))} more columns"), table))
     if len(columns) > MOST_FOLDED:
         parts.append(paragraph(f"{count(len(columns) - MOST_FOLDED)} further columns are not listed."))
-    return joined(parts)
+    return join(parts)
 
 
 def _remarks(remarks: Any) -> Markup | None:
@@ -76,7 +76,7 @@ def _target(comparison: Any) -> Markup:
         for k in order
     ]
     more = element("p", f"and {len(labels) - 12} more classes") if len(labels) > 12 else None
-    return joined([element("div", *bars, class_="classes", role="list", aria_label="Sizes of the classes"), more])
+    return join([element("div", *bars, class_="classes", role="list", aria_label="Sizes of the classes"), more])
 
 
 def _column_rows(comparison: Any) -> list[list[Any]]:

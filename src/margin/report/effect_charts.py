@@ -9,7 +9,7 @@ import numpy as np
 from margin.report.chart import Chart
 from margin.report.effects import Curve, Effects
 from margin.report.layout import Figure, figure, grid, legend, numbers_table
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import number
 from margin.report.scales import AxisScale
 
@@ -72,7 +72,7 @@ def shapley_figure(effects: Effects, unit: str) -> Figure:
         class_="legend",
         title="value of the column",
     )
-    caption = joined([f"Each dot is a row: how far the column moved its {unit} from the mean. Value: ", scale_words])
+    caption = join([f"Each dot is a row: how far the column moved its {unit} from the mean. Value: ", scale_words])
     rows = [[effects.names[j], number(float(strength[j]))] for j in order]
     table = numbers_table(["column", "mean size"], rows, numeric=(1,))
     return figure("Shapley values", drawing, element("span", caption), numbers=table)
@@ -97,7 +97,7 @@ def _swarm(scale: AxisScale, values: np.ndarray, position: np.ndarray, middle: f
 def curve_figures(effects: Effects, unit: str) -> Markup:
     """Partial dependence, one small drawing per column, all with one vertical scale; nothing where there is none."""
     if not effects.curves:
-        return joined([])
+        return join([])
     lines = list(range(len(effects.outputs)))
     if len(lines) > MOST_LINES:  # the classes that the columns move most
         moved = [sum(float(np.ptp(curve.mean[:, k])) for curve in effects.curves) for k in lines]
@@ -106,12 +106,12 @@ def curve_figures(effects: Effects, unit: str) -> Markup:
     drawings = [_curve(curve, lines, heights, unit) for curve in effects.curves]
     caption = "The mean prediction when one column is set to a value and the others stay as they are"
     if len(lines) > 1:
-        key: Markup | str = joined(
+        key: Markup | str = join(
             [f"{caption}: ", legend({f"s{i}": effects.outputs[k] for i, k in enumerate(lines, 1)})]
         )
     else:
         key = f"{caption}; thin lines are single rows."
-    return joined([element("h3", "Partial dependence"), element("p", key), grid(*drawings, class_="small")])
+    return join([element("h3", "Partial dependence"), element("p", key), grid(*drawings, class_="small")])
 
 
 def _heights(effects: Effects, lines: list[int], unit: str) -> tuple[float, float]:
@@ -172,7 +172,7 @@ def _svg(title: str, height: int, parts: list[Markup]) -> Markup:
 def _vertical(scale: AxisScale, tick: float, height: int) -> Markup:
     at = scale(tick)
     line = element("line", x1=at, x2=at, y1=6, y2=height - 20, class_="grid zero" if tick == 0 else "grid")
-    return joined([line, element("text", number(tick), x=at, y=height - 6, text_anchor="middle", class_="tick")])
+    return join([line, element("text", number(tick), x=at, y=height - 6, text_anchor="middle", class_="tick")])
 
 
 def _name(name: str, middle: float) -> Markup:

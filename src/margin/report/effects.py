@@ -153,7 +153,7 @@ def _repeats(columns: TableColumns, column: int, n_rows: int) -> bool:
 def _curve(explained: Explained, rows: Any, columns: TableColumns, column: int) -> Curve:
     is_number = columns.is_number(column)
     grid = columns.values_of(column)[:MOST_LABELS]
-    ordered = columns.ordered(column)
+    ordered = columns.ordered_values(column)
     if columns.is_date(column) and ordered is not None and len(grid):
         grid = grid_of(ordered, DATE_POINTS).astype(np.int64).astype("datetime64[us]")
     if is_number and len(grid):
@@ -183,7 +183,7 @@ def _positions(columns: TableColumns, rows: np.ndarray) -> np.ndarray:
     """Where the values of the rows stand among all of their column, from 0 (least) to 1 (greatest)."""
     position = np.full((len(rows), len(columns)), np.nan)
     for j in range(len(columns)):
-        values = columns.ordered(j)
+        values = columns.ordered_values(j)
         if values is not None:
             known = np.sort(values[~np.isnan(values)])
             if len(known) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.interpretation import TableColumns
 from margin.report.layout import figure, grid, numbers_table, paragraph
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import count, number, percent
 
 __all__ = ["Segment", "errors_content", "row_errors", "segments_of"]
@@ -44,9 +44,7 @@ def errors_content(comparison: Any, unseen: Any, importances: list[str] | None =
     names = list(comparison.features) if len(comparison.features) == len(columns) else columns.names
     worst = _worst_rows(comparison, unseen, errors, columns, names, importances)
     segments = segments_of(errors, columns, names)
-    return joined(
-        [element("h3", "Where it errs"), grid(worst, _segments_figure(segments, errors, name), class_="wide")]
-    )
+    return join([element("h3", "Where it errs"), grid(worst, _segments_figure(segments, errors, name), class_="wide")])
 
 
 def row_errors(comparison: Any, unseen: Any) -> tuple[np.ndarray, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.terms import term
 
 __all__ = ["Figure", "Section", "block", "code", "figure", "grid", "legend", "numbers_table", "paragraph"]
@@ -86,4 +86,4 @@ def code(**by_language: str) -> Markup:
         for language, source in by_language.items()
         if source
     ]
-    return element("details", element("summary", "Repeat this"), joined(blocks), class_="code")
+    return element("details", element("summary", "Repeat this"), join(blocks), class_="code")

@@ -8,7 +8,7 @@ import numpy as np
 
 from margin.report.chart import Chart
 from margin.report.layout import figure, legend, numbers_table, paragraph
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import count, number
 from margin.report.scales import AxisScale
 from margin.report.terms import term
@@ -24,7 +24,7 @@ def learning_content(comparison: Any) -> Markup:
     parts = [paragraph(_with_terms(comparison.diagnosis), class_="diagnosis")] if comparison.diagnosis else []
     if comparison.curve is not None:
         parts.append(_curve(comparison.curve))
-    return joined(parts)
+    return join(parts)
 
 
 def _with_terms(sentence: str) -> Markup:
@@ -42,7 +42,7 @@ def _with_terms(sentence: str) -> Markup:
         while end < len(piece) and piece[end].isalpha():
             end += 1
         pieces[at : at + 1] = [piece[:start], term(id, piece[start:end]), piece[end:]]
-    return joined(pieces)
+    return join(pieces)
 
 
 def _curve(curve: Any) -> Markup:

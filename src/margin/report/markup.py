@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Markup", "element", "joined", "text"]
+__all__ = ["Markup", "element", "join", "text"]
 
 #: Elements that have no content and no end.
 VOID = {"br", "col", "hr", "img", "input", "link", "meta"}
@@ -25,7 +25,7 @@ def text(value: Any) -> Markup:
     return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
 
 
-def joined(parts: Iterable[Any], between: str = "") -> Markup:
+def join(parts: Iterable[Any], between: str = "") -> Markup:
     """Parts one after another; None is left out."""
     return Markup(between.join(text(part) for part in parts if part is not None))
 
@@ -41,7 +41,7 @@ def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
     written_attributes = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID:
         return Markup(f"<{name}{written_attributes}>")
-    return Markup(f"<{name}{written_attributes}>{joined(children)}</{name}>")
+    return Markup(f"<{name}{written_attributes}>{join(children)}</{name}>")
 
 
 def _attribute(key: str, value: Any) -> str:

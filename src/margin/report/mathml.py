@@ -37,7 +37,7 @@ def mathml(tex: str, *, display: bool = True) -> str:
     from latex2mathml.converter import convert
 
     kind = "block" if display else "inline"
-    written = convert(_spelled(tex), display=kind).replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    written = convert(_spell(tex), display=kind).replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
     try:
         root = ElementTree.fromstring(written)
     except ElementTree.ParseError:
@@ -49,7 +49,7 @@ def mathml(tex: str, *, display: bool = True) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _spelled(tex: str) -> str:
+def _spell(tex: str) -> str:
     """Commands that the conversion does not know, by others."""
     tex = re.sub(r"\\arg\s*\\(min|max)", r"\\operatorname{arg\1}", tex)
     return re.sub(r"\\[bB]ig+[lr]?\s*(\\[lr](?:ceil|floor))", r"\1", tex)

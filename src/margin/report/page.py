@@ -15,7 +15,7 @@ from margin.report.board import BASELINE, board_table
 from margin.report.data import data_content
 from margin.report.layout import Section, paragraph
 from margin.report.learning import learning_content
-from margin.report.markup import Markup, element, joined, text
+from margin.report.markup import Markup, element, join, text
 from margin.report.numbers import count
 from margin.report.numbers import score as score_text
 from margin.report.reproduce import board_code, columns_code, judged_code, learning_code, reproduce_content
@@ -52,15 +52,15 @@ def render(comparison: Any, seconds: float | None = None, terms: Mapping[str, Ex
     sections = list(_sections(comparison, unseen, deadline))
     header = _header(comparison, unseen)
     header, in_header = link_terms(header, terms or {})
-    content, in_content = link_terms(joined(section.render() for section in sections), terms or {})
+    content, in_content = link_terms(join(section.render() for section in sections), terms or {})
     used = {row.id for row in (*in_header, *in_content)}
     if rows := [row for row in (terms or {}).values() if row.id in used]:
         sections.append(Section("terms", "Terms", glossary(rows)))
-        content = joined([content, sections[-1].render()])
+        content = join([content, sections[-1].render()])
     links = [element("li", element("a", section.title, href=f"#{section.id}")) for section in sections]
     navigation = element("nav", element("ol", *links), aria_label="Sections")
     title = f"{comparison.name}: {comparison.winner or 'no model'}"
-    return _document(title, joined([header, navigation, element("main", content)]), comparison)
+    return _document(title, join([header, navigation, element("main", content)]), comparison)
 
 
 def _document(title: str, content: Markup, comparison: Any) -> str:
@@ -88,7 +88,7 @@ def _document(title: str, content: Markup, comparison: Any) -> str:
 
 def _sections(comparison: Any, unseen: UnseenRows | None, deadline: float | None) -> Iterator[Section]:
     def section(id: str, title: str, *makers: Callable[[], Markup]) -> Section:
-        return Section(id, title, joined(_made(make) for make in makers))
+        return Section(id, title, join(_make_part(make) for make in makers))
 
     yield section("board", "Board", lambda: board_table(comparison), lambda: board_code(comparison))
     yield section("data", "Data", lambda: data_content(comparison))
@@ -104,7 +104,7 @@ def _sections(comparison: Any, unseen: UnseenRows | None, deadline: float | None
     yield section("reproduce", "Repeat it", lambda: reproduce_content(comparison))
 
 
-def _made(make: Callable[[], Markup]) -> Markup:
+def _make_part(make: Callable[[], Markup]) -> Markup:
     """One part; where a model answers in a way nobody expected, a sentence: the rest of the page is still true."""
     try:
         return make()
@@ -131,19 +131,19 @@ def _answer(comparison: Any, unseen: UnseenRows | None) -> list[Markup]:
     else:
         tried = " in cross-validation" if winner.folds else f" when it had learned from {count(winner.n_train)} rows"
         score = [f"{name} ", score_text(winner.mean), tried]
-    model = element("b", _named(comparison))
+    model = element("b", _link_name(comparison))
     sentence = element("h1", "Use ", model, " to predict ", comparison.target or "the target", ": ", *score, ".")
-    return [sentence, paragraph(*_qualified(comparison, unseen), class_="more")]
+    return [sentence, paragraph(*_qualify(comparison, unseen), class_="more")]
 
 
-def _named(comparison: Any) -> Markup:
+def _link_name(comparison: Any) -> Markup:
     """The winner's name, leading to the row of the notes that explains it."""
     inner = getattr(comparison.best_, "regressor_", comparison.best_)
     inner = inner.steps[-1][1] if isinstance(getattr(inner, "steps", None), list) else inner
     return class_term(type(inner), comparison.winner) if inner is not None else text(comparison.winner)
 
 
-def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
+def _qualify(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
     parts: list[Any] = []
     if comparison.status == "interrupted":
         parts.append("The comparison was stopped; this is what it found until then. ")

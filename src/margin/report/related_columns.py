@@ -28,7 +28,7 @@ def related_pairs(X: Any, names: Sequence[str]) -> list[tuple[str, str, str]]:
     rows = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp)
     columns = TableColumns(X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows])
     p = min(len(columns), MOST_COLUMNS)
-    ranks = {j: average_ranks(_filled(columns[j])) for j in range(p) if columns.is_number(j)}
+    ranks = {j: average_ranks(_fill(columns[j])) for j in range(p) if columns.is_number(j)}
     ranks = {j: r for j, r in ranks.items() if np.ptp(r) > 0}
     codes = {j: c for j in range(p) if (c := _codes(columns, j)) is not None}
     found = []
@@ -39,7 +39,7 @@ def related_pairs(X: Any, names: Sequence[str]) -> list[tuple[str, str, str]]:
                 r = float(np.corrcoef(ranks[i], ranks[j])[0, 1])
                 closeness, how = abs(r), f"rank correlation {r:.2f}"
             if i in codes and j in codes and closeness < CLOSE:
-                closeness = _shared(codes[i], codes[j])
+                closeness = _shared_information(codes[i], codes[j])
                 how = "each value of one goes with one of the other" if closeness > 0.999 else f"{closeness:.0%} shared"
             if closeness >= CLOSE:
                 found.append((closeness, names[i], names[j], how))
@@ -61,7 +61,7 @@ def related_content(X: Any, names: Sequence[str]) -> Markup | None:
     return element("div", paragraph(f"{intro} important than it is.{more}"), element("ul", *items, class_="plain"))
 
 
-def _filled(values: Any) -> np.ndarray:
+def _fill(values: Any) -> np.ndarray:
     numbers = np.asarray(values, dtype=float)
     known = numbers[np.isfinite(numbers)]
     return np.where(np.isfinite(numbers), numbers, np.median(known) if len(known) else 0.0)
@@ -75,7 +75,7 @@ def _codes(columns: TableColumns, j: int) -> np.ndarray | None:
     return codes if 2 <= len(distinct) <= MOST_LABELS else None
 
 
-def _shared(one: np.ndarray, other: np.ndarray) -> float:
+def _shared_information(one: np.ndarray, other: np.ndarray) -> float:
     """Mutual information of two lists of codes as a part of the larger entropy: 1 where they are one to one."""
     joint = np.zeros((one.max() + 1, other.max() + 1))
     np.add.at(joint, (one, other), 1.0)

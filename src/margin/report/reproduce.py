@@ -6,7 +6,7 @@ from typing import Any
 
 from margin.report.layout import block, code, numbers_table, paragraph
 from margin.report.markdown import shell_path
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import seconds
 
 __all__ = ["board_code", "columns_code", "judged_code", "learning_code", "reproduce_content"]
@@ -69,7 +69,7 @@ def reproduce_content(comparison: Any) -> Markup:
         block(load),
         element("div", *(table for table in tables if table is not None), class_="figures small"),
     ]
-    return joined(parts)
+    return join(parts)
 
 
 def _lines(comparison: Any, *lines: str, imports: str = "") -> str:

@@ -21,7 +21,7 @@ from margin.report.effect_charts import curve_figures, importance_figure, shaple
 from margin.report.effects import Effects, asking_seconds, effects_of
 from margin.report.errors import errors_content
 from margin.report.layout import grid, numbers_table, paragraph
-from margin.report.markup import Markup, element, joined
+from margin.report.markup import Markup, element, join
 from margin.report.numbers import count, score
 from margin.report.regression import predicted_figure, residual_figure, spread_figure
 from margin.report.related_columns import related_content
@@ -93,7 +93,7 @@ def judged_content(comparison: Any, unseen: UnseenRows) -> Markup:
             spread_figure(y, predicted),
         )
         parts.append(grid(*figures))
-    return joined([*parts, errors_content(comparison, unseen)])
+    return join([*parts, errors_content(comparison, unseen)])
 
 
 def _classification(judged: Judged) -> list[Markup]:
@@ -122,7 +122,7 @@ def _scores(comparison: Any, unseen: UnseenRows) -> Markup | None:
     if not rest:
         return facts
     table = numbers_table(["metric", "value"], rest, numeric=(1,))
-    return joined([facts, element("details", element("summary", f"{len(rest)} more metrics"), table)])
+    return join([facts, element("details", element("summary", f"{len(rest)} more metrics"), table)])
 
 
 def _score_pair(name: str, value: float, interval: Markup | None, *, first: bool) -> Markup:
@@ -201,7 +201,7 @@ def columns_content(comparison: Any, unseen: UnseenRows, seconds: float | None =
     explanation = f"Asked through the whole pipeline, so these are the columns of the table. {rows}"
     both = grid(importance_figure(effects, comparison.metric.name), shapley_figure(effects, unit), class_="wide")
     related = related_content(comparison.X, list(comparison.features))
-    return joined([paragraph(explanation), both, related, curve_figures(effects, axis)])
+    return join([paragraph(explanation), both, related, curve_figures(effects, axis)])
 
 
 def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:

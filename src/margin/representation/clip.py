@@ -76,7 +76,7 @@ class TextEncoder(nn.Module):
         self.hidden = nn.Linear(width, width)
         self.last = nn.Linear(width, n_outputs)
 
-    def pooled(self, tokens: Tensor) -> Tensor:
+    def pool(self, tokens: Tensor) -> Tensor:
         """The mean (N, width) of the hidden units over the words of each text."""
         mask = (tokens != PADDING).unsqueeze(2)
         # Words beyond the longest caption of the fit stand at its last position: they are read, not cut.
@@ -86,7 +86,7 @@ class TextEncoder(nn.Module):
         return hidden.sum(dim=1) / mask.sum(dim=1).clip(min=1)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.last(self.pooled(tokens))
+        return self.last(self.pool(tokens))
 
 
 def clip_network(described: Mapping[str, Any]) -> CLIPNetwork:
@@ -234,7 +234,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         """
         check_is_fitted(self)
         module: Any = self._ready_module()
-        tokens = self._placed(self._tokens(self._known_words(_texts("texts", texts))))
+        tokens = self._to_device(self._tokens(self._known_words(_texts("texts", texts))))
         with torch.inference_mode():
             return functional.normalize(module.texts(tokens), dim=1).numpy(force=True)
 

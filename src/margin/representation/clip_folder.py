@@ -59,7 +59,7 @@ def read_clip(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     scaling = read_scaling(folder, images.shape[0], OWNER)
     network |= {name: [BYTE * value for value in values] for name, values in scaling.items()}
     check_tokenizer(reading, network, f"{OWNER}: {path}")
-    return network, {_stored(name): array for name, array in copy_weights(module).items()}, reading
+    return network, {_stored_name(name): array for name, array in copy_weights(module).items()}, reading
 
 
 def check_tokenizer(reading: str, network: Mapping[str, Any], where: str) -> FolderTokenizer:
@@ -97,6 +97,6 @@ def write_clip(folder: str | os.PathLike[str], module: CLIPNetwork, network: Map
     return folder
 
 
-def _stored(name: str) -> str:
+def _stored_name(name: str) -> str:
     """The name of a weight of the network behind the scaling of pixels."""
     return f"images.body.{name.removeprefix('images.')}" if name.startswith("images.") else name

@@ -192,7 +192,7 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
             return np.eye(k, p)
         if init == "lda":
             directions = LinearDiscriminantAnalysis(solver="svd").fit(rows, codes).scalings_
-            return _completed(directions.T[:k], rows, k)
+            return _complete(directions.T[:k], rows, k)
         return _principal(rows, k)
 
 
@@ -202,7 +202,7 @@ def _principal(rows: np.ndarray, k: int) -> np.ndarray:
     return directions[:, ::-1].T[:k].copy()
 
 
-def _completed(directions: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
+def _complete(directions: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
     """``k`` directions: those given, then the principal ones of what the rows are beside them."""
     basis, _ = np.linalg.qr(directions.T)
     beside = rows - rows @ basis @ basis.T

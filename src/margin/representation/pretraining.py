@@ -75,7 +75,7 @@ class Pretrained(NamedTuple):
         """One row of numbers per text."""
         codes = word_codes(texts, self.vocabulary, len(self.encoder.positions.weight))
         with torch.no_grad():
-            return self.encoder.pooled(torch.from_numpy(codes)).numpy(force=True)
+            return self.encoder.pool(torch.from_numpy(codes)).numpy(force=True)
 
 
 def pretrain(

@@ -90,11 +90,11 @@ def geodesic_curve(
     if curve.shape != line.shape:
         raise ValueError(f"geodesic_curve: start must have shape {line.shape}; got {curve.shape}.")
 
-    def joined(inner: np.ndarray) -> np.ndarray:
+    def join(inner: np.ndarray) -> np.ndarray:
         return np.concatenate([a[None], inner.reshape(-1, len(a)), b[None]])
 
     def energy_and_slope(inner: np.ndarray) -> tuple[float, np.ndarray]:
-        path = joined(inner)
+        path = join(inner)
         return _energy(path, metric), _slope(path, metric)[1:-1].ravel()
 
     optimum = minimize(
@@ -104,7 +104,7 @@ def geodesic_curve(
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 10 * max_iter},
     )
-    return joined(optimum.x)
+    return join(optimum.x)
 
 
 def _slope(curve: np.ndarray, metric: Metric, width: float = 1e-5) -> np.ndarray:

@@ -126,11 +126,11 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
 
     def transform(self, X: Any) -> np.ndarray:
         """The representation h of every image."""
-        return self._encoded(X, project=False)
+        return self._encode(X, project=False)
 
     def project(self, X: Any) -> np.ndarray:
         """What the projection head makes of the representation: what the loss compares."""
-        return self._encoded(X, project=True)
+        return self._encode(X, project=True)
 
     def as_pretrained(self) -> PretrainedNetwork:
         """The encoder as where a fit begins: ``CNNClassifier.from_encoder(model)``."""
@@ -151,7 +151,7 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     def _images(self, X: Any) -> np.ndarray:
         return check_images(self, X, self.image_shape, self.channels, fitted=self.network_["shape"])
 
-    def _encoded(self, X: Any, project: bool) -> np.ndarray:
+    def _encode(self, X: Any, project: bool) -> np.ndarray:
         check_is_fitted(self)
         module: Any = self._ready_module()
         images = self._images(X)

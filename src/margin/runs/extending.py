@@ -28,9 +28,9 @@ def lengthen(folder: str | Path, model: Any, identity: Mapping[str, Any], params
     if before is None:
         return Path(folder)
     estimator, now = _last(model), model.get_params()[name]
-    if not hasattr(estimator, "_planned_by_length"):
+    if not hasattr(estimator, "_depends_on_length"):
         return Path(folder)
-    if reason := estimator._planned_by_length():
+    if reason := estimator._depends_on_length():
         raise RunError(
             f"{folder} holds this fit with {LENGTH}={before}, and it cannot go on to {now}: {reason}, so a longer fit"
             " takes another course from its first step on; choose another folder."

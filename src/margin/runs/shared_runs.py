@@ -53,7 +53,7 @@ def open_run(
             answer = SENT + json.dumps([str(run.folder), run.manifest, dict(identity)]).encode()
         except RunError as error:
             answer = REFUSED + str(error).encode()
-    folder, manifest, wanted = json.loads(_answered(processes, answer))
+    folder, manifest, wanted = json.loads(_share_answer(processes, answer))
     if any(processes.any(json.loads(json.dumps(dict(identity))) != wanted)):
         raise RunError(f"{folder}: the processes were given different models or data; all of them must make one call.")
     if run is None:
@@ -67,7 +67,7 @@ def open_run(
     return run
 
 
-def _answered(processes: Processes, answer: bytes) -> bytes:
+def _share_answer(processes: Processes, answer: bytes) -> bytes:
     """What the first process has to say, or its refusal as an error of every process."""
     found = processes.broadcast(answer)
     if found[:1] == REFUSED:
@@ -126,7 +126,7 @@ class FollowedJournal(Journal):
         return [self.checkpoint_folder / name for name in json.loads(self.processes.broadcast(b""))]
 
     def load(self, path: Path) -> Checkpoint:
-        with _as_file(_answered(self.processes, b"")) as sent:
+        with _as_file(_share_answer(self.processes, b"")) as sent:
             return Checkpoint(load_state(sent)[0])
 
     def agree(self, stop: bool) -> bool:

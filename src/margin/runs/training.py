@@ -85,7 +85,7 @@ def _iterate(
 
 def _ends_to_go_on(estimator: Any, record: Record) -> bool:
     """Whether this is the last record of a fit that a larger max_iter only makes longer: it goes on from here."""
-    return record.iteration == record.total and getattr(estimator, "_planned_by_length", lambda: "never")() == ""
+    return record.iteration == record.total and getattr(estimator, "_depends_on_length", lambda: "never")() == ""
 
 
 def _take_up(

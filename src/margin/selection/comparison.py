@@ -114,22 +114,22 @@ def run_folds(
     the ``spared`` and the models that promise most by it come first, so that whenever time is up, the best are done.
     """
 
-    def kept() -> float:
+    def seconds_kept() -> float:
         if budget is None or metric is None:
             return keep
         return keep - RESERVE + reserve(models, plan, trials, metric, budget, workers.n_jobs)
 
     def limit() -> float | None:
-        return None if budget is None else min(budget.left(kept()), budget.seconds * LONGEST)
+        return None if budget is None else min(budget.left(seconds_kept()), budget.seconds * LONGEST)
 
     def limit_of_best() -> tuple[str, float] | None:
         leader = None if budget is None or metric is None else leading(models, trials, metric, spared)
         if budget is None or leader is None:
             return None
-        return leader, min(budget.left(kept()), budget.seconds * LONGEST_OF_THE_BEST)
+        return leader, min(budget.left(seconds_kept()), budget.seconds * LONGEST_OF_THE_BEST)
 
     def deadline() -> float | None:
-        return None if budget is None else budget.deadline(kept())
+        return None if budget is None else budget.deadline(seconds_kept())
 
     def order() -> list[str]:
         assert metric is not None
@@ -197,7 +197,7 @@ def screen(
         yield from workers.run(partial(_next_before, iter(tasks), deadline, budget.clock), stop)
         if stop.is_set():
             return
-        screened = [_screened(m, trials, sign, metric, (len(train), len(test))) for m in models if m not in given_up]
+        screened = [_screen(m, trials, sign, metric, (len(train), len(test))) for m in models if m not in given_up]
         reasons = cut(
             [s for s in screened if s is not None],
             n_folds=len(plan.folds),
@@ -206,7 +206,7 @@ def screen(
             last=is_last,
             spared=spared,
         )
-        given_up.update(_unmeasured([m for m in models if m not in spared], given_up, trials, step))
+        given_up.update(_list_unmeasured([m for m in models if m not in spared], given_up, trials, step))
         given_up.update({model: f"after {step:,} rows: {reason}" for model, reason in reasons.items()})
 
 
@@ -251,7 +251,7 @@ def _next_before(tasks: Iterator[Task], deadline: float, clock: Callable[[], flo
     return None if clock() > deadline else next(tasks, None)
 
 
-def _unmeasured(
+def _list_unmeasured(
     models: Sequence[str], given_up: Mapping[str, str], trials: Sequence[Trial], step: int
 ) -> dict[str, str]:
     """Who took too long on a rung, or was never reached; who was on an earlier rung is judged by that."""
@@ -261,7 +261,7 @@ def _unmeasured(
     return {m: reason for m, reason in {**missed, **late}.items() if m not in given_up}
 
 
-def _screened(model: str, trials: Sequence[Trial], sign: int, metric: Metric, rows: tuple[int, int]) -> Screened | None:
+def _screen(model: str, trials: Sequence[Trial], sign: int, metric: Metric, rows: tuple[int, int]) -> Screened | None:
     """Where the model stands after its largest rung; None for one that failed."""
     own = sorted((t for t in trials if t.model == model and t.stage == SCREEN), key=lambda t: t.n_train)
     if not own or metric.name not in own[-1].scores:

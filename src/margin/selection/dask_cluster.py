@@ -18,6 +18,7 @@ __all__ = ["DaskParts", "cluster_client", "on_cluster"]
 S = TypeVar("S")
 
 AHEAD = 2  # parts per thread of the cluster that are sent before their turn
+PATIENCE = "60s"  # until a first worker answers: a cluster that grows on demand starts it then
 
 
 class DaskParts:
@@ -30,11 +31,11 @@ class DaskParts:
         waiting: deque[Any] = deque()
         most = AHEAD * max(1, sum(self.client.nthreads().values()))
         for part in parts:
-            waiting.append(self.client.submit(function, part, pure=False))
+            waiting.append((self.client.submit(function, part, pure=False), part.name))
             if len(waiting) >= most:
-                yield _result(waiting.popleft())
+                yield _result(*waiting.popleft())
         while waiting:
-            yield _result(waiting.popleft())
+            yield _result(*waiting.popleft())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A stream that is sent to a worker as a part of something else is read there, by the worker.
@@ -65,7 +66,7 @@ def cluster_client(cluster: Any) -> Iterator[Any]:
     kind, _, rest = text.partition(":")
     if not (kind == "local" and rest.isdigit() and int(rest) > 0) and "://" not in text:
         raise ValueError(f"cluster must be an address such as tcp://host:8786, or local:4; got {shown(cluster)}.")
-    distributed = _distributed()
+    distributed = _import_distributed()
     if kind == "local":
         made = distributed.LocalCluster(
             n_workers=int(rest),
@@ -83,10 +84,14 @@ def cluster_client(cluster: Any) -> Iterator[Any]:
     except (OSError, TimeoutError) as problem:
         raise ValueError(f"cluster: no scheduler answers at {text} ({' '.join(str(problem).split())}).") from None
     with client:
+        try:
+            client.submit(int).result(timeout=PATIENCE)
+        except TimeoutError:
+            raise ValueError(f"cluster: no worker of the scheduler at {text} answered within {PATIENCE}.") from None
         yield client
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError:
@@ -94,8 +99,14 @@ def _distributed() -> Any:
     return distributed
 
 
-def _result(future: Any) -> Any:
+def _result(future: Any, part: str) -> Any:
+    from distributed import KilledWorker
+
     try:
         return future.result()
+    except KilledWorker:
+        raise RuntimeError(
+            f"{part}: every worker of the cluster that read it ended; it may need more memory than they have."
+        ) from None
     finally:
         future.release()

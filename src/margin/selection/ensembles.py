@@ -27,7 +27,7 @@ from margin.core.parameters import Declared, attribute, parameter
 from margin.selection.outputs import PROBABILITIES, Output
 from margin.selection.stored import every_member_is_there
 
-__all__ = ["BlendClassifier", "BlendRegressor", "blended", "stacking_weights"]
+__all__ = ["BlendClassifier", "BlendRegressor", "blend", "stacking_weights"]
 
 #: A weight below this moves no prediction that counts, but costs a whole fit.
 LEAST_WEIGHT = 0.02
@@ -73,7 +73,7 @@ def _root(gram: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 
 
-def blended(outputs: Sequence[Output], weights: Sequence[float], classes: Sequence[Any] = ()) -> Output:
+def blend(outputs: Sequence[Output], weights: Sequence[float], classes: Sequence[Any] = ()) -> Output:
     """The weighted mean of numbers or of probabilities; then the prediction is the likeliest class."""
     if not len(classes):
         return Output(np.asarray(np.average([o.predicted for o in outputs], axis=0, weights=weights)))

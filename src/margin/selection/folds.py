@@ -185,7 +185,7 @@ def plan_folds(
         options = {"n_folds": n_folds, "held_out": held_out, "both_classes": both_classes, "seed": seed}
         return _with_copies(target, task, np.asarray(copies), labels, options)
     classes = target if kind == "groups" and task == "classification" else None
-    development, judged = _held_out(kind, labels, len(target), held_out, seed, classes)
+    development, judged = _hold_out(kind, labels, len(target), held_out, seed, classes)
     both_classes = both_classes and kind == "stratified"
     if both_classes and held_out:
         development, judged = _with_both_classes(labels, development, judged)
@@ -261,7 +261,7 @@ def _rows_of(chosen: np.ndarray, number: np.ndarray) -> np.ndarray:
     return np.flatnonzero(is_chosen[number])
 
 
-def _held_out(
+def _hold_out(
     kind: str, labels: np.ndarray | None, n: int, fraction: float, seed: int, classes: np.ndarray | None
 ) -> TrainTest:
     if fraction == 0:

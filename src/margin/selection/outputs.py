@@ -12,7 +12,7 @@ import numpy as np
 from margin.metrics import Metric, UndefinedMetricError
 from margin.selection.bounded import bounded_prediction
 
-__all__ = ["Output", "joined", "output_of", "scores_of"]
+__all__ = ["Output", "join", "output_of", "scores_of"]
 
 PROBABILITIES, DECISIONS = "probabilities", "decision values"
 
@@ -88,7 +88,7 @@ def scores_of(
     return values, reasons
 
 
-def joined(outputs: Sequence[Output]) -> Output:
+def join(outputs: Sequence[Output]) -> Output:
     """The outputs of several folds, one after the other."""
     predicted = np.concatenate([output.predicted for output in outputs])
     if any(output.scores is None for output in outputs):

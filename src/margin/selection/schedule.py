@@ -49,13 +49,13 @@ def cost_at(rows: int, test_rows: int, trials: Sequence[Trial]) -> float:
     known = sorted((t for t in trials if not t.error), key=lambda t: t.n_train)
     if not known:
         return math.inf
-    fit = _grown(rows, [(t.n_train, t.fit_seconds) for t in known], (LEAST_GROWTH, USUAL_GROWTH))
+    fit = _extrapolate_seconds(rows, [(t.n_train, t.fit_seconds) for t in known], (LEAST_GROWTH, USUAL_GROWTH))
     # Most models answer a row in the same time however many they have learned from.
-    per_row = _grown(rows, [(t.n_train, t.predict_seconds / max(t.n_test, 1)) for t in known], (0.0, 0.0))
+    per_row = _extrapolate_seconds(rows, [(t.n_train, t.predict_seconds / max(t.n_test, 1)) for t in known], (0.0, 0.0))
     return fit + per_row * test_rows
 
 
-def _grown(rows: int, known: Sequence[tuple[int, float]], growths: tuple[float, float]) -> float:
+def _extrapolate_seconds(rows: int, known: Sequence[tuple[int, float]], growths: tuple[float, float]) -> float:
     """The last of ``known`` (rows, seconds) at ``rows``; ``growths`` are the least and the usual power."""
     least, growth = growths
     size, seconds = known[-1]

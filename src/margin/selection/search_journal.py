@@ -16,7 +16,7 @@ import numpy as np
 
 from margin.core.full_disk import append_line
 
-__all__ = ["SearchJournal", "Tried", "described"]
+__all__ = ["SearchJournal", "Tried", "describe"]
 
 #: So many settings are drawn at random before what is known proposes others.
 STARTUP = 8
@@ -58,13 +58,13 @@ class SearchJournal:
             own_seed = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
             sampler = optuna.samplers.TPESampler(seed=own_seed, n_startup_trials=STARTUP)
             study = optuna.create_study(direction="maximize", sampler=sampler)
-            study.add_trials([_frozen(tried) for tried in self.tried])
+            study.add_trials([_freeze(tried) for tried in self.tried])
             return study.ask()
         finally:
             optuna.logging.set_verbosity(verbosity)
 
 
-def described(trial: Any) -> tuple[dict[str, Any], dict[str, str]]:
+def describe(trial: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """What a trial of Optuna proposed, and from what, as plain values."""
     from optuna.distributions import distribution_to_json
 
@@ -73,7 +73,7 @@ def described(trial: Any) -> tuple[dict[str, Any], dict[str, str]]:
     }
 
 
-def _frozen(tried: Tried) -> Any:
+def _freeze(tried: Tried) -> Any:
     from optuna.distributions import json_to_distribution
     from optuna.trial import TrialState, create_trial
 

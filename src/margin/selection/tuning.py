@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from margin.core.full_disk import is_full_disk
 from margin.metrics import Metric
 from margin.selection.outputs import output_of, scores_of
-from margin.selection.search_journal import SearchJournal, Tried, described
+from margin.selection.search_journal import SearchJournal, Tried, describe
 from margin.selection.trial import rows_of
 
 __all__ = ["TunedModel", "search_settings"]
@@ -63,7 +63,7 @@ def search_settings(
         setting = _setting(space, trial)
         scores = own.scores if not setting else search.scores(setting, [own, *search_journal.tried])
         state = "complete" if search.is_complete(scores) else "pruned" if scores else "fail"
-        search_journal.add(Tried(*described(trial), scores, state))
+        search_journal.add(Tried(*describe(trial), scores, state))
         if state == "complete" and scores[-1] > best_score:
             best, best_score = setting, scores[-1]
     if not np.isfinite(best_score):

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from margin.core.full_disk import is_full_disk
 from margin.selection.workers import POOLS, end_process
 from margin.service.requests import BadRequest
 
@@ -165,6 +166,8 @@ def _answer(function: Callable[..., Any], arguments: Any) -> Any:
     except KeyError as problem:
         return KeyError(str(problem.args[0]) if problem.args else "nothing of that name")
     except (ValueError, OSError) as problem:  # what reading a file or a model says is one sentence
+        if isinstance(problem, OSError) and is_full_disk(problem):
+            return OSError(problem.errno, problem.strerror)  # whoever asks knows what to say of a full disk
         return BadRequest(str(problem))
     except Exception as problem:
         return BadRequest(f"{type(problem).__name__}: {problem}")

@@ -22,8 +22,8 @@ ALL_ROWS = "all_rows"  # the run of the winner's fit on all rows, where it was c
 def folder_for(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, Any], existing: str) -> Path:
     """The folder to train in; one that holds another run is refused with what differs, emptied, or passed over."""
     if existing == "new":
-        return next(free for free in _numbered(folder) if not _changed(free, identity, facts))
-    changed = _changed(folder, identity, facts)
+        return next(free for free in _number_folders(folder) if not _list_changes(free, identity, facts))
+    changed = _list_changes(folder, identity, facts)
     if not changed:
         return folder
     if existing == "force":
@@ -84,17 +84,17 @@ def _parameter_differences(before: Mapping[str, Any], now: Mapping[str, Any]) ->
 def _option_difference(name: str, before: Any, now: Any) -> str:
     """An option of a comparison that differs; one that was not given is called unset."""
     option = {"n_folds": "folds", "kinds": "kinds of columns", "ignore": "columns to ignore"}.get(name, name)
-    shown = ("unset" if value in (None, "", [], {}) else _shown(value) for value in (before, now))
+    shown = ("unset" if value in (None, "", [], {}) else _show(value) for value in (before, now))
     return "{} was {} and is {} now".format(option.replace("_", " "), *shown)
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={item}" for key, item in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _changed(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
+def _list_changes(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
     if not (folder / "manifest.json").exists():
         return []
     return differences(Run.existing(folder).manifest, identity, facts)
@@ -111,7 +111,7 @@ def _clear(folder: Path) -> None:
             shutil.rmtree(folder / name, ignore_errors=True)
 
 
-def _numbered(folder: Path) -> Any:
+def _number_folders(folder: Path) -> Any:
     yield folder
     number = 2
     while True:

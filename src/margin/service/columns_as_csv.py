@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["guarded", "write_csv"]
+__all__ = ["guard_cell", "write_csv"]
 
 FORMULA = ("=", "+", "-", "@")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -17,14 +17,14 @@ def write_csv(columns: Mapping[str, Any], file: Any, guard: bool, header: bool =
     """Text is written as it is, for programs, unless ``guard`` says that a spreadsheet will open it."""
     values = [column.tolist() for column in columns.values()]
     if guard:
-        values = [[guarded(value) for value in column] for column in values]
+        values = [[guard_cell(value) for value in column] for column in values]
     writer = csv.writer(file, lineterminator="\n")
     if header:
-        writer.writerow([guarded(name) if guard else name for name in columns])
+        writer.writerow([guard_cell(name) if guard else name for name in columns])
     writer.writerows(zip(*values))
 
 
-def guarded(value: Any) -> Any:
+def guard_cell(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula, behind an apostrophe; numbers, written as text too, stay.
 
     >>> [guarded(value) for value in ("=1+1", "@SUM(A1)", "-1.5", "- none", -2.0, "a=b")]

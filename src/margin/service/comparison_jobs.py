@@ -64,7 +64,7 @@ class ComparisonJobs:
     def snapshot(self, id: str) -> dict[str, Any] | None:
         """The board of a comparison of this program; None for one of an earlier one."""
         job = self._jobs.get(id)
-        return None if job is None else self._told(id, job)
+        return None if job is None else self._tell(id, job)
 
     def close(self) -> None:
         """Stop everything, at once; the folders can be continued."""
@@ -87,13 +87,13 @@ class ComparisonJobs:
         while not job.wait(TICK) and not self._closing.is_set():
             if job.latest is not seen:
                 seen = job.latest
-                self._publish(id, self._told(id, job))
+                self._publish(id, self._tell(id, job))
         if job.error is None and job.latest is not None and not self._closing.is_set():
             _try_report(job)
         self._unfinished.discard(id)
-        self._publish(id, self._told(id, job))
+        self._publish(id, self._tell(id, job))
 
-    def _told(self, id: str, job: BackgroundComparison) -> dict[str, Any]:
+    def _tell(self, id: str, job: BackgroundComparison) -> dict[str, Any]:
         running = id in self._unfinished
         stage = {"stage": "writing the report"} if running and not job.is_running else {}
         return {**job.snapshot(), **stage, "running": running, "has_report": (job.out / REPORT).is_file()}

@@ -203,14 +203,16 @@ class ComparisonRequest(Request):
     def as_dict(self) -> dict[str, Any]:
         """Plain values from which the request can be made again; labels given as arrays are not among them."""
         pairs = {
-            name: value for name, value in self._given() if name not in ("group", "time") or isinstance(value, str)
+            name: value
+            for name, value in self._changed_options()
+            if name not in ("group", "time") or isinstance(value, str)
         }
         return {name: _plain(value) for name, value in pairs.items()}
 
     def command(self, data: str, out: str = "") -> str:
         """The shell command that asks for the same."""
         parts = ["margin", "compare", f"./{data}" if data.startswith("-") and data != "-" else data]
-        for name, value in self._given():
+        for name, value in self._changed_options():
             flag = flag_of(name)
             if isinstance(value, bool):
                 parts.append(flag if value else f"--no-{name}")
@@ -227,14 +229,14 @@ class ComparisonRequest(Request):
 
     def call(self, data: str, out: str = "") -> str:
         """The Python call that asks for the same."""
-        arguments = [f"{name}={_literal(value)}" for name, value in self._given()]
+        arguments = [f"{name}={_literal(value)}" for name, value in self._changed_options()]
         arguments += [f"out={out!r}"] if out else []
         return f"margin.compare({', '.join([data, *arguments])})"
 
     @property
     def given(self) -> list[str]:
         """Names of the options that differ from the defaults."""
-        return [name for name, _ in self._given()]
+        return [name for name, _ in self._changed_options()]
 
     @classmethod
     def _value_of(cls, name: str, domain: Domain, value: Any) -> Any:
@@ -247,7 +249,7 @@ class ComparisonRequest(Request):
             return domain.parse(value)
         return super()._value_of(name, domain, value)
 
-    def _given(self) -> list[tuple[str, Any]]:
+    def _changed_options(self) -> list[tuple[str, Any]]:
         """What differs from the defaults."""
         pairs = [(p, getattr(self, p.name)) for p in parameters_of(ComparisonRequest).values()]
         return [(p.name, value) for p, value in pairs if not _same(value, p.default)]

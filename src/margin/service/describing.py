@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from margin.data import Profile, profile
 from margin.service.requests import BadRequest
 from margin.service.sources import image_folder, open_table
+from margin.service.stream_profiles import profile_stream
+from margin.service.streams import is_too_large, names_stream
 
 __all__ = ["describe", "parsed_kinds"]
 
@@ -18,15 +20,17 @@ def describe(
     kinds: Sequence[str] | Mapping[str, str] = (),
     ignore: Sequence[str] = (),
 ) -> Profile:
-    """The profile of a file or named set; ``kinds`` are written ``column=kind``, or are a mapping."""
-    folder = image_folder(data)
+    """The profile of a file, many files or a named set; ``kinds`` are written ``column=kind``, or are a mapping."""
+    folder = None if names_stream(data) else image_folder(data)
     if folder is not None:
         raise BadRequest(f"describe: {folder} is a folder of pictures; describe reads tables, compare takes it.")
-    table, known = open_table(data)
+    wanted = kinds if isinstance(kinds, Mapping) else parsed_kinds(kinds)
+    streamed = is_too_large(data)
+    table, known = (None, None) if streamed else open_table(data)
     try:
-        return profile(
-            table, target or known, kinds=kinds if isinstance(kinds, Mapping) else parsed_kinds(kinds), ignore=ignore
-        )
+        if streamed:
+            return profile_stream(data, target, wanted, ignore)
+        return profile(table, target or known, kinds=wanted, ignore=ignore)
     except ValueError as problem:
         raise BadRequest(str(problem).removeprefix("profile: ")) from None
 

@@ -15,7 +15,7 @@ from margin.service.prediction import last_step, open_model
 from margin.service.requests import BadRequest
 from margin.service.sources import folder_options, picture_files
 
-__all__ = ["annotated", "detect", "detects", "folder_for"]
+__all__ = ["annotate", "detect", "detects", "folder_for"]
 
 COLORS = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#008080", "#9a6324", "#808000", "#000075", "#f032e6")
 DETECTIONS = "detections.json"
@@ -57,7 +57,7 @@ def detect(model_path: str | Path, data: str, out: str | Path, *, threshold: flo
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     for file, picture, boxes in zip(files, pictures, detections):
-        annotated(picture, boxes, names, threshold).save(out / f"{file.stem}.png")
+        annotate(picture, boxes, names, threshold).save(out / f"{file.stem}.png")
     named = [Boxes(boxes.xyxy, boxes.labels.astype(str), boxes.scores) for boxes in detections]
     content = {
         "images": [
@@ -78,7 +78,7 @@ def detect(model_path: str | Path, data: str, out: str | Path, *, threshold: flo
     }
 
 
-def annotated(picture: np.ndarray, boxes: Boxes, names: list[str], threshold: float = 0.0) -> Any:
+def annotate(picture: np.ndarray, boxes: Boxes, names: list[str], threshold: float = 0.0) -> Any:
     """The picture with its boxes, a color per class, and their scores."""
     from PIL import Image, ImageDraw
 

@@ -19,12 +19,12 @@ def finding_words(finding: Finding) -> str:
     """What was measured and, unless the same, what was expected; of a counter-example, what the notes need."""
     if finding.is_counterexample:
         measured, needed = _pair(finding.measured, str(finding.expected).removeprefix("not "))
-        name = "" if finding.name == "as printed" else _named(finding)
+        name = "" if finding.name == "as printed" else _name_prefix(finding)
         return f"{name}measured {measured} where the notes need {needed}"
     measured, expected = _pair(finding.measured, finding.expected)
     if measured == expected or expected.startswith(f"{measured} within "):
-        return f"{_named(finding)}{measured} as expected{expected.removeprefix(measured)}"
-    return f"{_named(finding)}{measured} (expected {expected})"
+        return f"{_name_prefix(finding)}{measured} as expected{expected.removeprefix(measured)}"
+    return f"{_name_prefix(finding)}{measured} (expected {expected})"
 
 
 def _pair(measured: Any, expected: Any) -> tuple[str, str]:
@@ -35,7 +35,7 @@ def _pair(measured: Any, expected: Any) -> tuple[str, str]:
     return _brief(measured), _brief(expected)
 
 
-def _named(finding: Finding) -> str:
+def _name_prefix(finding: Finding) -> str:
     return f"{finding.name}: " if finding.name else ""
 
 

@@ -106,8 +106,8 @@ def compare_forecasters(data: Any, request: ComparisonRequest, *, out: Path | No
     source, values = moments.source, np.asarray(moments.source.y, dtype=np.float64)
     period = _period(moments, len(values), horizon)
     origins = _origins(len(values), horizon, period)
-    remarks = [*moments.remarks, *_unused(source)]
-    methods = _chosen(methods_for(period, bool((values > 0).all())), request.models, request.exclude)
+    remarks = [*moments.remarks, *_unused_columns(source)]
+    methods = _choose(methods_for(period, bool((values > 0).all())), request.models, request.exclude)
     scale = np.abs(values[period:] - values[:-period]).mean() or 1.0
     standings = [_standing(name, method, values, origins, horizon, scale) for name, method in methods.items()]
     ranked = sorted(standings, key=lambda s: (bool(s.error), s.mae))
@@ -125,7 +125,7 @@ def compare_forecasters(data: Any, request: ComparisonRequest, *, out: Path | No
     return board
 
 
-def _chosen(methods: dict[str, Method], only: Sequence[str], exclude: Sequence[str]) -> dict[str, Method]:
+def _choose(methods: dict[str, Method], only: Sequence[str], exclude: Sequence[str]) -> dict[str, Method]:
     unknown = next((name for name in (*only, *exclude) if name not in methods), None)
     if unknown is not None:
         raise BadRequest(f"compare: there is no forecaster {unknown!r} here; there are {', '.join(methods)}.")
@@ -193,7 +193,7 @@ def _interval(ahead: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return np.stack([ahead - width, ahead + width], axis=-1)
 
 
-def _unused(source: Source) -> list[str]:
+def _unused_columns(source: Source) -> list[str]:
     if not source.features:
         return []
     named, one = ", ".join(source.features), len(source.features) == 1

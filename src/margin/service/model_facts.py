@@ -93,9 +93,13 @@ def keep(path: Path, facts: dict[str, Any]) -> None:
     with contextlib.suppress(OSError):  # a home that cannot be written costs the next command time, not this one
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(facts, file)
-        os.replace(unfinished, path)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(facts, file)
+            os.replace(unfinished, path)
+        except OSError:
+            os.unlink(unfinished)
+            raise
         for other in path.parent.parent.iterdir():
             if other != path.parent and other.stat().st_mtime < time.time() - OLD:
                 shutil.rmtree(other, ignore_errors=True)

@@ -43,7 +43,7 @@ def list_models(family: str | None = None, task: str | None = None, *, rows: boo
 def describe(name: str) -> dict[str, Any]:
     """A model by catalog or class name, an atlas row by id, an experiment by name, a run folder or model file by path,
     or the rows that mention a term; else what is called most like it, with ``asked`` being the name that was given."""
-    description = _described(name)
+    description = _describe(name)
     if description is not None:
         return description
     if plain_name(name) in {entry.name for entry in catalog.ENTRIES}:  # a model's name, with spaces or capitals
@@ -52,13 +52,13 @@ def describe(name: str) -> dict[str, Any]:
     mentioned = atlas.find(name) if other is None or not other.is_synonym else []
     if mentioned:
         return {"what": "rows", "term": name, "rows": [row_facts(row) for row in mentioned]}
-    likely = _described(other.name) if other is not None else None
+    likely = _describe(other.name) if other is not None else None
     if likely is None:
         raise KeyError(f"Neither a model, a row of the notes, an experiment nor a run is called {name!r}.")
     return {**likely, "asked": name}
 
 
-def _described(name: str) -> dict[str, Any] | None:
+def _describe(name: str) -> dict[str, Any] | None:
     """What has exactly this name."""
     if any(name in (entry.name, entry.class_name) for entry in catalog.ENTRIES):
         return model_facts(catalog.entry(name))

@@ -23,8 +23,8 @@ from margin.service.sources import Source, open_source, open_table
 from margin.service.texts import open_for
 
 __all__ = [
-    "Columns", "as_written", "columns_of", "last_step", "open_model", "predict", "refuse_without", "sample", "score",
-    "source_for", "task_of", "transform",
+    "Columns", "as_written", "columns_of", "labels_for", "last_step", "open_model", "predict", "refuse_without",
+    "sample", "score", "source_for", "task_of", "transform",
 ]  # fmt: skip
 
 Columns = dict[str, np.ndarray]
@@ -116,7 +116,7 @@ def columns_of(model: Any, predictions: Any, proba: bool) -> Columns:
     values = np.asarray(predictions)
     if proba:
         return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
-    return {"prediction": values} if values.ndim == 1 else _numbered("prediction_", values)
+    return {"prediction": values} if values.ndim == 1 else _number_columns("prediction_", values)
 
 
 def transform(model_path: str, data: str) -> Columns:
@@ -147,11 +147,9 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
         lacks = f"{data} has no column {known!r}, which is the target" if known else f"{data} needs a target"
         raise BadRequest(f"score: {lacks}; name its column with --target.")
     check_size(model, source, data, manifest)
-    if task == "classification":
-        _refuse_unknown_classes(model, source, data)
-        if source.y is not None and source.y.dtype.kind == "f" and np.asarray(model.classes_).dtype.kind in "OU":
-            source = replace(source, y=source.y.astype(str).astype(object))  # numbers with a fraction were labels
-    if task == "forecasting" and _trained_on(manifest, source, data):
+    if task == "classification" and source.y is not None:
+        source = replace(source, y=labels_for(model, source.y, data))
+    if task == "forecasting" and _is_trained_on(manifest, source, data):
         raise BadRequest(f"score: {data} is the series the model was trained on; give the values that follow it.")
     if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
         scores = evaluate(last_step(model), len(source.y), source.y, "regression")  # the steps that follow the fit
@@ -163,7 +161,7 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
     if source.untargeted:
         rows = source.untargeted + len(source.X)
         remarks.append(f"{source.untargeted:,} of {rows:,} rows have no {source.target} and are left out.")
-    if _trained_on(manifest, source, data):
+    if _is_trained_on(manifest, source, data):
         remarks.append(f"{data} holds the rows the model was trained on: scores on new rows are usually worse.")
     return scores, remarks
 
@@ -176,7 +174,7 @@ def sample(model_path: str, n: int, seed: int) -> Columns:
     draws = model.sample(n, random_state=seed)
     if hasattr(draws, "columns"):
         return {str(name): draws[name].to_numpy() for name in draws.columns}
-    return _numbered("x", np.asarray(draws))
+    return _number_columns("x", np.asarray(draws))
 
 
 def task_of(model: Any) -> str:
@@ -197,15 +195,17 @@ def last_step(model: Any) -> Any:
     return inner.steps[-1][1] if hasattr(inner, "steps") else inner
 
 
-def _refuse_unknown_classes(model: Any, source: Source, data: str) -> None:
-    """Refuse classes that the model does not know: no metric is defined for them."""
-    known = np.asarray(getattr(model, "classes_", source.y))
-    unknown = [label for label in np.unique(np.asarray(source.y).astype(str)) if label not in known.astype(str)]
+def labels_for(model: Any, y: np.ndarray, data: str) -> np.ndarray:
+    """Targets as the model calls its classes; one that it does not know is refused: no metric is defined for it."""
+    known = np.asarray(getattr(model, "classes_", y))
+    unknown = [label for label in np.unique(np.asarray(y).astype(str)) if label not in known.astype(str)]
     if unknown:
         raise BadRequest(
             f"score: class {str(unknown[0])!r} of {data} is unknown to the model, whose classes are "
             f"{', '.join(known.astype(str))}."
         )
+    # Numbers with a fraction were labels.
+    return y.astype(str).astype(object) if y.dtype.kind == "f" and known.dtype.kind in "OU" else y
 
 
 def _cannot(model: Any, path: str, lacking: str) -> str:
@@ -224,7 +224,7 @@ def _cannot(model: Any, path: str, lacking: str) -> str:
     return f"{name} in {path} {words[lacking]}: it has no {lacking}{instead}."
 
 
-def _numbered(prefix: str, values: np.ndarray) -> Columns:
+def _number_columns(prefix: str, values: np.ndarray) -> Columns:
     return {f"{prefix}{i}": column for i, column in enumerate(np.asarray(values).reshape(len(values), -1).T)}
 
 
@@ -237,7 +237,7 @@ def _output_names(model: Any, values: np.ndarray) -> list[str]:
     return names if len(names) == width else [f"x{i}" for i in range(width)]
 
 
-def _trained_on(manifest: dict[str, Any], source: Source, data: str) -> bool:
+def _is_trained_on(manifest: dict[str, Any], source: Source, data: str) -> bool:
     """Whether these are the training rows: by content, or by name where a comparison left some of them out."""
     identity = manifest.get("identity", {})
     if not identity:

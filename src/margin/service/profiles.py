@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from margin import data as data_package
 from margin.data import Profile
-from margin.data.table import Table
 from margin.service.requests import BadRequest
 from margin.service.sources import Source
 
@@ -21,13 +20,9 @@ def profile_source(source: Source) -> tuple[Source, Profile | None, list[str]]:
 
     It is the judgement that a comparison makes, so that one fit sees what the board saw.
     """
-    import pandas as pd
-
     if source.table is None or source.y is None:
         return source, None, []
-    goal = data_package.from_pandas(pd.DataFrame({source.target: source.y}))
-    pairs = {name: (t.kinds[name], t.columns[name]) for t in (source.table, goal) for name in t.names}
-    profile = data_package.profile(Table.from_stored(pairs, len(source.table)), source.target)
+    profile = data_package.profile(source.table.beside(source.target, source.y), source.target)
     if not profile.used:
         reasons = "; ".join(f"{c.name}: {c.remark}" for c in profile.columns if c.name != source.target)
         raise BadRequest(f"No column of {source.name} can be used ({reasons or 'there is only the target'}).")

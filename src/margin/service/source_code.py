@@ -90,12 +90,12 @@ def _body(file: Path, _changed: int) -> list[Any]:
 
 def _inside(file: Path, module: list[str], names: list[str], seen: set[str]) -> tuple[Path, Any] | None:
     name, *rest = names
-    node = _named(_body(file, file.stat().st_mtime_ns), name)
+    node = _find_name(_body(file, file.stat().st_mtime_ns), name)
     if isinstance(node, ast.ImportFrom):
-        return _imported(node, module, file, name, rest, seen)
+        return _follow_import(node, module, file, name, rest, seen)
     if not rest or node is None:
         return None if node is None else (file, node)
-    member = _named(getattr(node, "body", []), rest[0])
+    member = _find_name(getattr(node, "body", []), rest[0])
     if member is not None:
         return file, member
     bases = [base.id for base in getattr(node, "bases", []) if isinstance(base, ast.Name)]
@@ -103,11 +103,11 @@ def _inside(file: Path, module: list[str], names: list[str], seen: set[str]) -> 
     return next((found for found in inherited if found is not None), None)
 
 
-def _named(body: list[Any], name: str) -> Any:
+def _find_name(body: list[Any], name: str) -> Any:
     return next((node for node in body if name in _names_of(node)), None)
 
 
-def _imported(
+def _follow_import(
     node: ast.ImportFrom, module: list[str], file: Path, name: str, rest: list[str], seen: set[str]
 ) -> tuple[Path, Any] | None:
     alias = next(each for each in node.names if (each.asname or each.name) == name)

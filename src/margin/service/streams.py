@@ -147,7 +147,7 @@ def refuse_unstreamable(entry: catalog.Entry, estimator: Any, spec: str) -> None
     if takes_streams(estimator):
         return
     able = [other.name for other in catalog.ENTRIES if other.task == entry.task and _may_stream(other)]
-    which = f"of {entry.task} {_listed(able)} do" if able else f"no model of {entry.task} does"
+    which = f"of {entry.task} {_list(able)} do" if able else f"no model of {entry.task} does"
     raise BadRequest(
         f"{entry.name} needs all rows at once and takes no stream, as {spec} is; {which}, and any model takes a sample:"
         f" margin.stream({spec!r}).sample(n) in Python."
@@ -158,5 +158,5 @@ def _may_stream(entry: catalog.Entry) -> bool:
     return entry.path.split(".")[1] in FAMILIES and takes_streams(catalog.class_of(entry.name))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

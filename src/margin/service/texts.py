@@ -1,7 +1,14 @@
-"""Sources of models on text: a file of plain text is one text, a column of a table one text per row."""
+"""Sources of models on text: a file of plain text is one text, a column of a table one text per row.
+
+A language model also takes several files of plain text, and one too large to be read at once: their tokens are written
+to a temporary file first, and the model is the one that the texts in memory would give.
+"""
 
 from __future__ import annotations
 
+import glob
+import tempfile
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +21,12 @@ from margin.runs import data_hash
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
 
-__all__ = ["open_for", "read_text", "takes_target"]
+__all__ = ["open_for", "open_tokens", "read_text", "takes_target"]
 
 #: Endings of files that are tables whatever the model.
 TABLES = {".gz", *table_suffixes()} - {".txt", ".data"}
+#: A file of so many bytes of text is no longer read at once.
+LARGE_TEXT = 2**24
 
 
 def takes_target(entry: catalog.Entry) -> bool:
@@ -36,6 +45,38 @@ def open_for(entry: catalog.Entry, spec: str, target: str | None = None, untarge
         text = read_text(path)
         return Source(spec, [text], None, (), "", entry.task, data_hash(np.array([text])))
     return _column_of_texts(entry, open_source(spec, target, untargeted=untargeted))
+
+
+def open_tokens(entry: catalog.Entry, estimator: Any, spec: str) -> Source | None:
+    """What a language model learns from where ``spec`` is a folder of tokens, a large text, or a folder or pattern of
+    texts, each of which is one; None for anything else."""
+    from margin.text import LanguageModel, TokenFile
+
+    if not isinstance(estimator, LanguageModel):
+        return None
+    if Path(spec, "tokens.json").is_file():
+        file = TokenFile(spec)
+    else:
+        paths = _text_files(spec)
+        if not paths or (len(paths) == 1 and paths[0].stat().st_size < LARGE_TEXT):
+            return None
+        place = tempfile.TemporaryDirectory(prefix="margin-tokens-")
+        file = TokenFile.write(Path(place.name, "tokens"), paths, estimator.tokens, estimator.vocab_size)
+        weakref.finalize(file, place.cleanup)
+    facts = np.array([file.sha256, file.codes.kind, str(file.vocab_size)])
+    return Source(spec, file, None, (), "", entry.task, data_hash(facts))
+
+
+def _text_files(spec: str) -> list[Path]:
+    """The files of plain text that ``spec`` names: one, those of a pattern, or those of a folder, in order."""
+    path = Path(spec)
+    if path.is_dir():
+        found = [file for file in path.rglob("*.txt") if not file.name.startswith((".", "_"))]
+    elif glob.has_magic(spec) and not path.exists():
+        found = [file for file in map(Path, glob.glob(spec, recursive=True)) if file.suffix.lower() not in TABLES]
+    else:
+        found = [path] if path.suffix.lower() not in TABLES and spec not in data.names() else []
+    return sorted(file for file in found if file.is_file())
 
 
 def read_text(path: Path) -> str:

@@ -91,13 +91,15 @@ def steps_of(name: str, times: np.ndarray) -> tuple[Steps, np.ndarray]:
     if (days == times).all() and len(np.unique(days - months.astype("datetime64[D]"))) == 1:
         apart = np.diff(months.astype(int))
         step = int(np.gcd.reduce(apart))
-        return Steps("month", step, days[0]), _counted(months.astype(int) - int(months[0].astype(int)), step)
+        return Steps("month", step, days[0]), _count_steps(months.astype(int) - int(months[0].astype(int)), step)
     seconds = times.astype("datetime64[s]").astype(np.int64)
     step = int(np.gcd.reduce(np.diff(seconds)))
     if step == SECONDS["day"] and np.is_busday(days).all() and len(days) > 5:
         return Steps("business day", 1, days[0]), np.busday_count(days[0], days)
     unit = next((unit for unit in reversed(SECONDS) if step % SECONDS[unit] == 0), "second")
-    return Steps(unit, step // SECONDS[unit], times[0].astype("datetime64[s]")), _counted(seconds - seconds[0], step)
+    return Steps(unit, step // SECONDS[unit], times[0].astype("datetime64[s]")), _count_steps(
+        seconds - seconds[0], step
+    )
 
 
 def _numbers(name: str, times: np.ndarray) -> tuple[Steps, np.ndarray]:
@@ -109,5 +111,5 @@ def _numbers(name: str, times: np.ndarray) -> tuple[Steps, np.ndarray]:
     return Steps("number", step, float(times[0])), positions.round().astype(np.int64)
 
 
-def _counted(distance: np.ndarray, step: int) -> np.ndarray:
+def _count_steps(distance: np.ndarray, step: int) -> np.ndarray:
     return (distance // step).astype(np.int64)

@@ -26,7 +26,7 @@ from margin.service.requests import BadRequest
 from margin.service.series import InTime, in_time
 from margin.service.sources import Source, open_streamed, picture_facts
 from margin.service.streams import names_stream, refuse_unstreamable
-from margin.service.texts import open_for, takes_target
+from margin.service.texts import open_for, open_tokens, takes_target
 
 __all__ = ["build_model", "fit"]
 
@@ -156,6 +156,8 @@ def _open(entry: catalog.Entry, estimator: Any, spec: str, request: FitRequest) 
         if able or glob.has_magic(spec) or not any(Path(spec).rglob("*.parquet")):
             refuse_unstreamable(entry, estimator, spec)
             return open_streamed(spec, request.target, request.ignore)
+    if entry.data == "text" and request.target is None and (tokens := open_tokens(entry, estimator, spec)) is not None:
+        return tokens
     if _forecasts(entry):
         return open_for(entry, spec, request.target, untargeted="drop")
     return _without(open_for(entry, spec, request.target, untargeted="refuse"), request.ignore)

@@ -126,7 +126,7 @@ class ServedModel:
         """Pictures as base64 texts of their files, read by the same code as files on disk."""
         with TemporaryDirectory() as folder:
             for i, text in enumerate(images):
-                content = _decoded(text, i)
+                content = _decode(text, i)
                 suffix = next((suffix for start, suffix in SUFFIXES.items() if content.startswith(start)), None)
                 if suffix is None:
                     raise BadRequest(f"images: number {i} is no PNG, JPEG or BMP file.")
@@ -151,7 +151,7 @@ def _steps(model: Any) -> Iterator[Any]:
         yield from _steps(part)
 
 
-def _decoded(text: Any, i: int) -> bytes:
+def _decode(text: Any, i: int) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, TypeError, ValueError):

@@ -38,10 +38,10 @@ class Decoder:
         if isinstance(node, list):
             return [self.decode(item) for item in node]
         if not isinstance(node, dict):
-            raise self._damaged(f"a {type(node).__name__} stands where a value should")
+            raise self._damage_error(f"a {type(node).__name__} stands where a value should")
         reader = _READERS.get(node.get("!", ""))
         if reader is None:
-            raise self._damaged(f"unknown kind of value {node.get('!')!r}")
+            raise self._damage_error(f"unknown kind of value {node.get('!')!r}")
         try:
             return reader(self, node)
         except StoreError:
@@ -55,9 +55,9 @@ class Decoder:
             ImportError,
             RuntimeError,
         ) as error:
-            raise self._damaged(f"{node['!']}: {error}") from None
+            raise self._damage_error(f"{node['!']}: {error}") from None
 
-    def _damaged(self, reason: str) -> StoreError:
+    def _damage_error(self, reason: str) -> StoreError:
         return StoreError(f"{self.path} is damaged or refused: {' '.join(reason.split())}.")
 
     def _float(self, node: dict[str, Any]) -> float:
@@ -69,7 +69,7 @@ class Decoder:
     def _dict(self, node: dict[str, Any]) -> dict[Any, Any]:
         items = [(self.decode(key), self.decode(value)) for key, value in node["items"]]
         if len({key for key, _ in items}) != len(items):
-            raise self._damaged("a dictionary repeats a key")
+            raise self._damage_error("a dictionary repeats a key")
         return dict(items)
 
     def _slice(self, node: dict[str, Any]) -> slice:
@@ -83,7 +83,7 @@ class Decoder:
         dtype, shape = _safe_dtype(node["dtype"]), tuple(int(n) for n in node["shape"])
         if "items" in node:
             if len(node["items"]) * dtype.itemsize > MAX_TEXT_BYTES:
-                raise self._damaged(f"an array of {len(node['items'])} strings of type {dtype} is too large")
+                raise self._damage_error(f"an array of {len(node['items'])} strings of type {dtype} is too large")
             flat = np.empty(len(node["items"]), dtype=dtype)
             for i, item in enumerate(node["items"]):
                 flat[i] = self.decode(item)
@@ -92,7 +92,7 @@ class Decoder:
         if dtype.kind in "cMm":
             stored = stored.reshape(-1).view(dtype).reshape(shape)
         if stored.dtype != dtype or stored.shape != shape:
-            raise self._damaged(f"array {node['data']} is {stored.dtype}{stored.shape}, declared {dtype}{shape}")
+            raise self._damage_error(f"array {node['data']} is {stored.dtype}{stored.shape}, declared {dtype}{shape}")
         # A copy: the library's arrays may be read-only views of the file's bytes.
         return stored.copy()
 
@@ -121,7 +121,7 @@ class Decoder:
     def _estimator(self, node: dict[str, Any]) -> Any:
         self.depth += 1
         if self.depth > MAX_MODELS:
-            raise self._damaged(f"more than {MAX_MODELS} models are nested in one another")
+            raise self._damage_error(f"more than {MAX_MODELS} models are nested in one another")
         estimator = self._model(node)
         self.depth -= 1
         return estimator
@@ -129,7 +129,7 @@ class Decoder:
     def _model(self, node: dict[str, Any]) -> Any:
         name = node["class"]
         if name not in catalog.registry():
-            raise self._damaged(f"class {name!r} is not in the registry of classes a model file may hold")
+            raise self._damage_error(f"class {name!r} is not in the registry of classes a model file may hold")
         self.classes.add(name)
         cls = catalog.class_of(name)
         params = {key: self.decode(value) for key, value in node["params"].items() if not self._is_resource(key, value)}
@@ -137,12 +137,12 @@ class Decoder:
         names = estimator.get_params(deep=False)
         for key, value in node["learned"].items():
             if key in names or not _is_data_attribute(cls, key):
-                raise self._damaged(f"{name} cannot have an attribute {key!r}")
+                raise self._damage_error(f"{name} cannot have an attribute {key!r}")
             vars(estimator)[key] = self.decode(value)
         try:
             check_model(estimator, catalog.registry()[name])
         except Violation as violation:
-            raise self._damaged(f"{name}: {str(violation).rstrip('.')}") from None
+            raise self._damage_error(f"{name}: {str(violation).rstrip('.')}") from None
         if hasattr(estimator, "_complete"):
             estimator._complete()
         return estimator

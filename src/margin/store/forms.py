@@ -53,7 +53,7 @@ def check_model(model: Any, path: str, attributes: Mapping[str, Any] | None = No
     form, attributes = form_of(path), vars(model) if attributes is None else attributes
     names = model.get_params(deep=False)
     form.check(attributes)
-    for name in form.undeclared({key: value for key, value in attributes.items() if key not in names}):
+    for name in form.list_undeclared({key: value for key, value in attributes.items() if key not in names}):
         _check_plain(attributes[name], name)
 
 

@@ -61,7 +61,7 @@ def beam_search(
             if worth > best[i][1]:
                 best[i] = written[i, rows[i, k]].tolist(), worth
         sums, order = candidates.masked_fill(ended, -torch.inf).topk(min(width, candidates.shape[1]), dim=1)
-        sums, order = _filled(sums, order, width)
+        sums, order = _fill_width(sums, order, width)
         rows, chosen = rows.gather(1, order), chosen.gather(1, order)
         written = torch.cat([written.gather(1, rows[..., None].expand(-1, -1, length - 1)), chosen[..., None]], dim=2)
         tokens, parents = chosen.flatten(), (rows + torch.arange(n)[:, None] * width).flatten()
@@ -75,7 +75,7 @@ def beam_search(
     return best
 
 
-def _filled(sums: Tensor, order: Tensor, width: int) -> tuple[Tensor, Tensor]:
+def _fill_width(sums: Tensor, order: Tensor, width: int) -> tuple[Tensor, Tensor]:
     """As many columns as are followed: a vocabulary of few tokens has fewer candidates."""
     missing = width - sums.shape[1]
     if not missing:

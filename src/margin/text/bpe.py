@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from margin.text.bpe_compiled import CompiledEncoder, count_pieces, learn_merges_compiled
-from margin.text.bpe_file import parsed, written
+from margin.text.bpe_file import parse, write
 from margin.text.bpe_merging import merge_symbols
 from margin.text.pieces import split_pieces
 
@@ -149,7 +149,7 @@ class BytePairTokenizer:
 
     def to_json(self) -> str:
         """The text of ``tokenizer.json``."""
-        return json.dumps(written(self._tokens, self._merges, self._special), ensure_ascii=False, indent=1)
+        return json.dumps(write(self._tokens, self._merges, self._special), ensure_ascii=False, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> BytePairTokenizer:
@@ -158,7 +158,7 @@ class BytePairTokenizer:
             content: Any = json.loads(text)
         except ValueError as problem:
             raise ValueError(f"BytePairTokenizer: this is no JSON ({problem}).") from None
-        return cls(*parsed(content))
+        return cls(*parse(content))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``tokenizer.json`` to ``path``."""

@@ -112,18 +112,18 @@ class CompiledEncoder:
     def encode(self, text: str | bytes) -> list[int]:
         """The tokens of a whole text."""
         if isinstance(text, bytes):
-            return self._encoded(text, text.isascii())
+            return self._encode_bytes(text, text.isascii())
         ids: list[int] = []
         for part in _parts(text):
             data = part.encode()
-            tokens = self._encoded(data, len(data) == len(part))
+            tokens = self._encode_bytes(data, len(data) == len(part))
             if ids:
                 ids += tokens
             else:
                 ids = tokens  # one part is not copied
         return ids
 
-    def _encoded(self, data: bytes, ascii_only: bool) -> list[int]:
+    def _encode_bytes(self, data: bytes, ascii_only: bool) -> list[int]:
         from margin.compiled.text import encode_words, spread
 
         pieces = _cut(data, np.array([0, len(data)], dtype=np.int64), ascii_only)

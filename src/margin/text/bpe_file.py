@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-__all__ = ["parsed", "visible", "written"]
+__all__ = ["parse", "visible", "write"]
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 MODEL = {
@@ -44,7 +44,7 @@ def visible(data: bytes) -> str:
     return "".join(_byte_characters()[byte] for byte in data)
 
 
-def written(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]], special: dict[str, int]) -> dict[str, Any]:
+def write(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]], special: dict[str, int]) -> dict[str, Any]:
     """The content of the file."""
     plain = [(i, token) for i, token in enumerate(tokens) if i not in special.values()]
     return {
@@ -64,7 +64,7 @@ def written(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]], spe
     }
 
 
-def parsed(content: Any) -> tuple[list[bytes], list[tuple[int, int, int]], dict[str, int]]:
+def parse(content: Any) -> tuple[list[bytes], list[tuple[int, int, int]], dict[str, int]]:
     """Tokens, merges and special tokens of a file; one sentence where it asks for what is not byte-level BPE."""
     try:
         _check_kind(content)

@@ -45,7 +45,7 @@ def learn_merges(words: Mapping[bytes, int], n_merges: int, *, min_frequency: in
         merges.append(pair)
         changed: set[Pair] = set()
         for i in words_with.pop(pair):
-            before, after = symbols[i], _merged(symbols[i], pair, new)
+            before, after = symbols[i], _merge(symbols[i], pair, new)
             for old in itertools.pairwise(before):
                 pair_counts[old] -= counts[i]
             for made in itertools.pairwise(after):
@@ -59,7 +59,7 @@ def learn_merges(words: Mapping[bytes, int], n_merges: int, *, min_frequency: in
     return merges
 
 
-def _merged(word: list[int], pair: Pair, new: int) -> list[int]:
+def _merge(word: list[int], pair: Pair, new: int) -> list[int]:
     """``word`` with ``pair``, wherever it stands, as the symbol ``new``; from the left, occurrences do not overlap."""
     merged, i = [], 0
     while i < len(word):

@@ -40,7 +40,7 @@ class Chat:
     @property
     def text(self) -> str:
         """All that was said."""
-        return self.opening + "".join(self._asked(message) + answer + self.end for message, answer in self.turns)
+        return self.opening + "".join(self._format_turn(message) + answer + self.end for message, answer in self.turns)
 
     def say(self, message: str, max_tokens: int = 200, **drawing: Any) -> str:
         """The answer to ``message``; ``drawing`` are options of :meth:`LanguageModel.stream` but ``stop``."""
@@ -50,13 +50,15 @@ class Chat:
         """The answer piece by piece; the turn counts when it is over."""
         if not isinstance(message, str) or not message:
             raise ValueError(f"Chat: message must be a string with something in it; got {message!r}.")
-        pieces = self.model.stream(self.text + self._asked(message), max_tokens, stop=[self.end + self.user], **drawing)
-        return self._listened(message, pieces)
+        pieces = self.model.stream(
+            self.text + self._format_turn(message), max_tokens, stop=[self.end + self.user], **drawing
+        )
+        return self._stream_answer(message, pieces)
 
-    def _asked(self, message: str) -> str:
+    def _format_turn(self, message: str) -> str:
         return f"{self.user}{message}{self.end}{self.reply}"
 
-    def _listened(self, message: str, pieces: Iterator[str]) -> Iterator[str]:
+    def _stream_answer(self, message: str, pieces: Iterator[str]) -> Iterator[str]:
         answer: list[str] = []
         for piece in pieces:
             answer.append(piece)

@@ -34,10 +34,10 @@ from margin.neural.generators import Seeds
 from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.nets.encoder_scores import ragged_encoder
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
+from margin.text.network_estimator import TextNetworkEstimator, hide_at_random, refuse_half_pretrained
 from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
 from margin.text.texts import text_rows
@@ -159,7 +159,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
         check_consistent_length(texts, labels)
         texts, labels, weight = weighted_rows(self, texts, labels, given.weight)
         texts, labels, weight = self._class_weighted(texts, labels, self.classes_, weight)
-        tokens, starts = flat_sequences(self._encoded(texts, codes))
+        tokens, starts = flat_sequences(self._encode_rows(texts, codes))
         return RaggedRows.of([tokens], starts, labels, weight=weight)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -296,7 +296,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
     ) -> dict[str, Tensor]:
         ids, y = batch
         if module.training:
-            ids = hidden_at_random(ids, self.token_dropout, noise, codes.unknown, codes.spared)
+            ids = hide_at_random(ids, self.token_dropout, noise, codes.unknown, codes.spared)
         return {"loss": loss.of_targets(module(ids), y, module.training)}
 
     def _learned_codes(self, texts: Sequence[str]) -> TermCodes | FolderCodes:
@@ -338,7 +338,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
 
     def _sequences(self, X: Any) -> list[list[int]]:
         owner, codes = type(self).__name__, self._codes()
-        sequences = self._encoded(text_rows(owner, X), codes)
+        sequences = self._encode_rows(text_rows(owner, X), codes)
         unknown = [i for i, ids in enumerate(sequences) if all(token == UNKNOWN for token in ids)]
         if unknown:
             warn_user(
@@ -347,7 +347,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
             )
         return sequences
 
-    def _encoded(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
+    def _encode_rows(self, texts: Sequence[str], codes: TermCodes | FolderCodes) -> list[list[int]]:
         """The ids of every text; one without tokens is read as a single unknown one."""
         return [codes.encode(text) or [UNKNOWN] for text in texts]
 
@@ -361,7 +361,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
                 f"{owner}: {len(empty)} of {len(texts)} texts have no token, the first is text {empty[0]}; they are "
                 "learned from as texts of one unknown token."
             )
-        return self._encoded(texts, codes)
+        return self._encode_rows(texts, codes)
 
     def _outputs(self, sequences: list[list[int]]) -> np.ndarray:
         """What the last layer gives; texts of like length are read together."""
@@ -371,7 +371,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
         rows = self._compute_predictions().rows(RaggedRows.of([tokens], starts))
         with torch.inference_mode(), torch_threads(available()):
             parts = [module(part.tensors[0]) for part in rows.chunks(len(rows))]
-        by_length = widened(torch.cat(parts)).numpy(force=True)
+        by_length = widen(torch.cat(parts)).numpy(force=True)
         outputs = np.empty_like(by_length)
         outputs[order] = by_length
         return outputs

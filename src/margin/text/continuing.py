@@ -14,7 +14,7 @@ from margin.core.randomness import RandomLike, as_generator
 from margin.core.threads import torch_threads
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.decoder import DecoderTransformer
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.weights import device_of
 from margin.text.beam import beam_search
 from margin.text.decoding import next_token_log_probabilities
@@ -25,17 +25,17 @@ __all__ = [
     "Drawing",
     "NextToken",
     "NextTokens",
-    "continued",
+    "continue_text",
     "continued_rows",
     "most_probable",
-    "penalized",
+    "penalize",
     "until",
 ]
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """How the next token is drawn: :func:`next_token_log_probabilities` and :func:`penalized` say what each does."""
+    """How the next token is drawn: :func:`next_token_log_probabilities` and :func:`penalize` say what each does."""
 
     temperature: float = 1.0
     top_k: int | None = None
@@ -52,7 +52,7 @@ class Drawing:
     def log_probabilities(self, logits: np.ndarray, seen: Iterable[int]) -> np.ndarray:
         """Those that the next token is drawn from, given the tokens already ``seen``."""
         if self.repetition_penalty != 1:
-            logits = penalized(logits, seen, self.repetition_penalty)
+            logits = penalize(logits, seen, self.repetition_penalty)
         return next_token_log_probabilities(logits, temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)
 
     def draw(self, logits: np.ndarray, seen: Iterable[int], rng: np.random.Generator) -> int:
@@ -83,7 +83,7 @@ class NextTokens:
         first = start + self.cache.length()
         with torch.inference_mode(), torch_threads(1):  # a row of work: threads would only wait for each other
             now = torch.tensor([read[first:] for read in self.read], device=device_of(self.module))
-            return widened(self.module(now, self.cache)[:, -1]).numpy(force=True)
+            return widen(self.module(now, self.cache)[:, -1]).numpy(force=True)
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with the texts numbered ``rows``, in this order."""
@@ -103,7 +103,7 @@ class NextToken(NextTokens):
         return logits
 
 
-def penalized(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.ndarray:
+def penalize(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.ndarray:
     """Logits of tokens already ``seen`` divided by ``penalty`` if positive, else multiplied (Keskar et al., 2019).
 
     >>> penalized(np.array([2.0, -1.0, 3.0]), [0, 1], 2.0)
@@ -114,7 +114,7 @@ def penalized(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.nda
     return out
 
 
-def continued(
+def continue_text(
     model: NextToken, prompt: Sequence[int], n: int, drawing: Drawing, random_state: RandomLike = None
 ) -> Iterator[int]:
     """Up to ``n`` tokens after ``prompt``, each drawn given all before it; the end of a text ends it."""
@@ -131,7 +131,7 @@ def continued(
 def continued_rows(
     model: NextTokens, prompts: Sequence[Sequence[int]], n: int, drawing: Drawing, rngs: Sequence[np.random.Generator]
 ) -> list[list[int]]:
-    """The tokens of :func:`continued` for several prompts of equally many tokens, each with a generator of its own."""
+    """The tokens of :func:`continue_text` for several prompts of one length, each with a generator of its own."""
     written: list[list[int]] = [[] for _ in prompts]
     seen, alive, new = [set(prompt) - {END} for prompt in prompts], list(range(len(prompts))), list(prompts)
     for _ in range(n):

@@ -22,7 +22,7 @@ from margin.neural.transformers_layout import load_transformers, save_transforme
 from margin.neural.transformers_layout.folder import CONFIG, read_json
 from margin.neural.weights import copy_weights, load_weights
 from margin.text.bpe import BytePairTokenizer
-from margin.text.bpe_file import parsed
+from margin.text.bpe_file import parse
 from margin.text.token_codes import TextCodes
 
 __all__ = ["TOKENIZER", "FolderModel", "read_decoder", "write_decoder"]
@@ -45,7 +45,7 @@ class FolderModel:
     network: dict[str, Any]
     weights: dict[str, np.ndarray]
 
-    def fitted(self, model_class: type[Any], params: Mapping[str, Any]) -> Any:
+    def build(self, model_class: type[Any], params: Mapping[str, Any]) -> Any:
         """The fitted model, with ``params`` for a fit that goes on."""
         for name in params.keys() & self.parameters.keys():
             raise ValueError(f"{model_class.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
@@ -65,7 +65,7 @@ def read_decoder(folder: str | os.PathLike[str]) -> FolderModel:
     if not isinstance(module, DecoderTransformer):
         raise ValueError(f"LanguageModel: {folder} must hold a GPT-2 or a Llama; it holds a {type(module).__name__}.")
     path, n_rows = folder / TOKENIZER, module.embedding.tokens.num_embeddings
-    tokens, merges, special = parsed(read_json(path))
+    tokens, merges, special = parse(read_json(path))
     if len(tokens) > n_rows:
         raise ValueError(f"LanguageModel: {path} must have at most the network's {n_rows} tokens; got {len(tokens)}.")
     end = _end(read_json(folder / CONFIG), sorted(special.values()))
@@ -75,7 +75,7 @@ def read_decoder(folder: str | os.PathLike[str]) -> FolderModel:
     parameters |= {"tokens": "bpe", "vocab_size": max(256, codes.size - 1)}
     parameters |= {"dropout": config.dropout, "tie_weights": module.tied}
     rows = [i for i in range(len(tokens)) if i != end]
-    weights = {name: _ordered(name, array, end, rows) for name, array in copy_weights(module).items()}
+    weights = {name: _order_rows(name, array, end, rows) for name, array in copy_weights(module).items()}
     network = {"vocabulary": codes.size, "tied": module.tied, "config": asdict(config)}
     return FolderModel(parameters, codes.stored, network, weights)
 
@@ -119,7 +119,7 @@ def _without(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]], en
     return BytePairTokenizer([tokens[i] for i in rows], [(now[a], now[b], now[c]) for a, b, c in merges], {})
 
 
-def _ordered(name: str, array: np.ndarray, end: int | None, rows: list[int]) -> np.ndarray:
+def _order_rows(name: str, array: np.ndarray, end: int | None, rows: list[int]) -> np.ndarray:
     """The end of a text first, then all other tokens; rows that no token has are left out."""
     if name not in BY_TOKEN:
         return array

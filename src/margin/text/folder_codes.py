@@ -41,14 +41,14 @@ class FolderTextCodes(TextCodes):
         before, after = self.tokenizer.before, self.tokenizer.after
         if max(len(before), len(after)) > 1:
             raise ValueError("FolderTextCodes: post_processor must put at most one mark before and one after a text.")
-        first = before[0] if before else self._named(FIRST_NAMES, "begins a text")
-        separator = after[0] if after else self._named(SEPARATOR_NAMES, "ends a text")
-        mask = self._named(MASK_NAMES, "hides others")
+        first = before[0] if before else self._find_id(FIRST_NAMES, "begins a text")
+        separator = after[0] if after else self._find_id(SEPARATOR_NAMES, "ends a text")
+        mask = self._find_id(MASK_NAMES, "hides others")
         if len({first, separator, mask}) < 3:
             raise ValueError("FolderTextCodes: the first, the last and the hiding mark must be different tokens.")
         return first, separator, mask
 
-    def _named(self, names: tuple[str, ...], purpose: str) -> int:
+    def _find_id(self, names: tuple[str, ...], purpose: str) -> int:
         found = [self.tokenizer.ids[name] for name in names if name in self.tokenizer.ids]
         if not found:
             raise ValueError(f"FolderTextCodes: the file must have a token that {purpose}, {' or '.join(names)}.")

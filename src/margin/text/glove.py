@@ -18,8 +18,8 @@ from margin.core.invariants import Real, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
-from margin.core.restoring import restored
-from margin.text.sentences import encoded, sentences_of
+from margin.core.restoring import restore
+from margin.text.sentences import encode, sentences_of
 from margin.text.word_model import WordVectorModel
 
 __all__ = ["GloVe", "co_occurrences", "glove_loss"]
@@ -102,7 +102,7 @@ class _Factorization:
     def __init__(self, model: GloVe, sentences: list[list[str]]) -> None:
         self.model = model
         n = len(model.vocabulary_)
-        table = co_occurrences(*encoded(sentences, model._position()), n, model.window).tocoo()
+        table = co_occurrences(*encode(sentences, model._position()), n, model.window).tocoo()
         if table.nnz == 0:
             raise ValueError("GloVe: no two known words occur together in a text.")
         self.rows, self.columns = table.row.astype(np.int32), table.col.astype(np.int32)
@@ -135,5 +135,5 @@ class _Factorization:
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.loss = int(state["iteration"]), float(state["loss"])
         for name in self.ARRAYS:
-            setattr(self, name, restored(state, name, getattr(self, name)))
+            setattr(self, name, restore(state, name, getattr(self, name)))
         self.rng = generator_from_state(state["generator"])

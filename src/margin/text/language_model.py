@@ -27,7 +27,7 @@ from margin.neural.estimators.transformer_parameters import BlockParameters, Tra
 from margin.neural.generators import Seeds
 from margin.neural.training.tokens import TokenWindows
 from margin.text.chat import Chat
-from margin.text.continuing import Drawing, NextToken, NextTokens, continued, continued_rows, most_probable, until
+from margin.text.continuing import Drawing, NextToken, NextTokens, continue_text, continued_rows, most_probable, until
 from margin.text.decoder_folder import read_decoder, write_decoder
 from margin.text.next_token import next_token, without_start
 from margin.text.scoring import token_log_probabilities
@@ -203,9 +203,9 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
         """The attention weights of every block, (heads, tokens, tokens) each, for one text within the context."""
         module: Any = self._ready_module()
         owner = type(self).__name__
-        ids = self._codes().joined([one_text(owner, "text", text)], owner)[:-1]
+        ids = self._codes().join_texts([one_text(owner, "text", text)], owner)[:-1]
         with torch.inference_mode():
-            return [weights[0].numpy(force=True) for weights in module.attention_maps(self._placed(ids)[None])]
+            return [weights[0].numpy(force=True) for weights in module.attention_maps(self._to_device(ids)[None])]
 
     @classmethod
     def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> LanguageModel:
@@ -215,7 +215,7 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
         ``params`` are parameters of training, for a fit that goes on with ``warm_start``; those of the network are in
         the folder. Nothing in the files is executed, and what does not fit together is refused.
         """
-        model: LanguageModel = read_decoder(folder).fitted(cls, params)
+        model: LanguageModel = read_decoder(folder).build(cls, params)
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
@@ -234,7 +234,7 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
         owner = type(self).__name__
         texts = _some_text(owner, texts_of(owner, X))
         codes = self._codes() if self._goes_on() else TextCodes.learn(self.tokens, texts, self.vocab_size)
-        return codes, codes.joined(texts, owner)
+        return codes, codes.join_texts(texts, owner)
 
     def _tokens_of_file(self, file: TokenFile) -> tuple[TextCodes, np.ndarray]:
         owner = type(self).__name__
@@ -248,7 +248,9 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
     ) -> Iterator[str]:
         stop, ids = _stops(type(self).__name__, stop), self._prompt_ids(prompt, max_tokens)
         module: Any = self._ready_module()
-        new = continued(NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state)
+        new = continue_text(
+            NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state
+        )
         return until(new, self._codes(), stop)
 
     def _prompt_ids(self, prompt: Any, max_tokens: Any) -> list[int]:

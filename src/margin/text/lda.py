@@ -101,7 +101,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             with thread_limit(self.n_jobs):
                 values = loop.advance()
             self._learn(loop)
-            record = {"change": _moved(before, self.components_), **values}
+            record = {"change": _mean_move(before, self.components_), **values}
             if self.evaluate_every > 0 and loop.iteration % self.evaluate_every == 0:
                 record["perplexity"] = perplexity = self._perplexity(counts)
                 loop.settled = abs(loop.perplexity - perplexity) < self.perp_tol
@@ -189,7 +189,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return int(self.components_.shape[0])
 
 
-def _moved(before: np.ndarray, after: np.ndarray) -> float:
+def _mean_move(before: np.ndarray, after: np.ndarray) -> float:
     """The mean total variation between the distributions of words of topics."""
     p, q = (topics / topics.sum(axis=1, keepdims=True) for topics in (before, after))
     return float(np.abs(p - q).sum(axis=1).mean() / 2)

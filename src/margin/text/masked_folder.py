@@ -76,7 +76,7 @@ def write_masked(
     """Write such a folder."""
     if not isinstance(codes, FolderTextCodes):
         raise ValueError(f"{OWNER}: tokens must be 'folder' for the files of transformers; got {codes.kind!r}.")
-    written = {name: _written(name, array, codes) for name, array in weights.items()}
+    written = {name: _write(name, array, codes) for name, array in weights.items()}
     module = masked_network({**network, "vocabulary": len(codes.tokenizer.tokens)})
     load_weights(module, written)
     folder = save_transformers(module, folder)
@@ -93,7 +93,7 @@ def _read(name: str, array: np.ndarray, codes: FolderTextCodes) -> np.ndarray:
     return np.stack([np.zeros_like(array[0]) if i is None else array[i] for i in codes.order])
 
 
-def _written(name: str, array: np.ndarray, codes: FolderTextCodes) -> np.ndarray:
+def _write(name: str, array: np.ndarray, codes: FolderTextCodes) -> np.ndarray:
     if name.startswith("next_sentence."):
         return array[::-1].copy()
     if name not in BY_TOKEN:

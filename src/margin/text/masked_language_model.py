@@ -29,7 +29,7 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
 from margin.neural.nets.language_nets import BERT
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.weights import forward_work
 from margin.text.encoder_folder import FURTHER as FURTHER_CLASSES
 from margin.text.language import sentence_pairs
@@ -163,11 +163,11 @@ class MaskedLanguageModel(
         if len(both[0]) != len(both[1]):
             raise ValueError(f"{owner}: first and second must be equally many; got {len(both[0])} and {len(both[1])}.")
         pairs = [[codes.encode(text, owner) for text in pair] for pair in zip(*both)]
-        ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(pairs)], Marks.after(codes.size))
+        ids, segments = rows_of([self._shorten(i, *pair) for i, pair in enumerate(pairs)], Marks.after(codes.size))
         assert isinstance(module, BERT)
         with torch.inference_mode():
-            states = module.states(*map(self._placed, (ids, segments, _visible(ids))))
-            return fused_softmax(widened(module.next_scores(states)), dim=1)[:, 1].numpy(force=True)
+            states = module.states(*map(self._to_device, (ids, segments, _visible(ids))))
+            return fused_softmax(widen(module.next_scores(states)), dim=1)[:, 1].numpy(force=True)
 
     @property
     def _n_features_out(self) -> int:
@@ -183,7 +183,7 @@ class MaskedLanguageModel(
         """
         begun = read_masked(folder)
         further = {**FURTHER, "dropout": begun.network["config"]["dropout"]}
-        model: MaskedLanguageModel = begun.fitted(cls, {**further, **params})
+        model: MaskedLanguageModel = begun.build(cls, {**further, **params})
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
@@ -233,7 +233,7 @@ class MaskedLanguageModel(
             raise ValueError(f"{owner}: with next_sentence a text must have at least two lines; got none that has.")
         pairs = sentence_pairs(documents, random_state=Seeds.of(seed).evaluation)
         encoded = [[codes.encode(text, owner) for text in pair[:2]] for pair in pairs]
-        ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(encoded)], marks)
+        ids, segments = rows_of([self._shorten(i, *pair) for i, pair in enumerate(encoded)], marks)
         return ids, segments, np.array([int(follows) for *_, follows in pairs])
 
     def _sequences(self, X: Any, consequence: str) -> list[np.ndarray]:
@@ -251,9 +251,9 @@ class MaskedLanguageModel(
         return [self._cut(i, ids) for i, ids in enumerate(encoded)]
 
     def _cut(self, i: int, ids: np.ndarray) -> np.ndarray:
-        return self._shortened(i, ids)[0]
+        return self._shorten(i, ids)[0]
 
-    def _shortened(self, i: int, *parts: np.ndarray) -> list[np.ndarray]:
+    def _shorten(self, i: int, *parts: np.ndarray) -> list[np.ndarray]:
         """The parts of text ``i`` with their marks within the context: the end of the longer one is cut if allowed."""
         cut, room = list(parts), self.context - 1 - len(parts)
         total = sum(map(len, cut))
@@ -275,7 +275,7 @@ class MaskedLanguageModel(
         states = self._states(sequences)
         with torch.inference_mode():
             return [
-                fused_log_softmax(widened(module.token_scores(self._placed(h))), dim=-1).numpy(force=True)
+                fused_log_softmax(widen(module.token_scores(self._to_device(h))), dim=-1).numpy(force=True)
                 for h in states
             ]
 
@@ -288,7 +288,7 @@ class MaskedLanguageModel(
             group = [self._cut(first + i, ids) for i, ids in enumerate(sequences[first : first + AT_ONCE])]
             ids, segments = rows_of([[part] for part in group], marks)
             with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
-                seen = [self._placed(array) for array in (ids, segments, _visible(ids))]
+                seen = [self._to_device(array) for array in (ids, segments, _visible(ids))]
                 states = module.states(*seen).numpy(force=True)
             rows += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
         return rows

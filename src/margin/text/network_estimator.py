@@ -23,7 +23,7 @@ from margin.optimize.rate_schedules import RateSchedule
 from margin.text.terms import UNKNOWN
 from margin.text.text_input import TextInput
 
-__all__ = ["TextNetworkEstimator", "hidden_at_random", "refuse_half_pretrained"]
+__all__ = ["TextNetworkEstimator", "hide_at_random", "refuse_half_pretrained"]
 
 UPDATES_PER_EPOCH = 20  # at least so many for 'auto' batches, so that few texts train too
 SMALLEST_BATCH, LARGEST_BATCH = 4, 32
@@ -113,7 +113,7 @@ class TextNetworkEstimator(TextInput, NeuralEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_term_codes"}
 
 
-def hidden_at_random(
+def hide_at_random(
     ids: Tensor, probability: float, noise: torch.Generator, unknown: int = UNKNOWN, spared: Sequence[int] = ()
 ) -> Tensor:
     """Every token but those ``spared`` becomes the unknown one with this probability."""

@@ -37,15 +37,15 @@ def split_pieces(text: str) -> list[str]:
 
 @cache
 def _ascii_pattern() -> re.Pattern[str]:
-    return _compiled("A-Za-z", "0-9", "\\t-\\r ")
+    return _compile("A-Za-z", "0-9", "\\t-\\r ")
 
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return _compiled(character_ranges(LETTER), character_ranges(NUMBER), WHITE_SPACE)
+    return _compile(character_ranges(LETTER), character_ranges(NUMBER), WHITE_SPACE)
 
 
-def _compiled(letters: str, numbers: str, white: str) -> re.Pattern[str]:
+def _compile(letters: str, numbers: str, white: str) -> re.Pattern[str]:
     return re.compile(
         f"'s|'t|'re|'ve|'m|'ll|'d| ?[{letters}]+| ?[{numbers}]+| ?[^{white}{letters}{numbers}]+"
         f"|[{white}]+(?![^{white}])|[{white}]+"

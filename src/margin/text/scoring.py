@@ -18,7 +18,7 @@ from torch import nn
 
 from margin.core.threads import threads_for, torch_threads
 from margin.neural.activations.fused import fused_log_softmax
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.weights import device_of, forward_work
 
 __all__ = ["token_log_probabilities", "window_start"]
@@ -48,7 +48,7 @@ def token_log_probabilities(module: nn.Module, sequences: Sequence[np.ndarray], 
     for first in range(0, len(windows), WINDOWS):
         group = windows[first : first + WINDOWS]
         pieces = [sequences[i][start : start + context + 1] for i, start in group]
-        values = _scored(module, pieces)
+        values = _score(module, pieces)
         for (i, start), piece, row in zip(group, pieces, values):
             skip = max(1, context // 2) - 1 if start else 0  # what the window before has scored
             log_probabilities[i][start + skip : start + len(piece) - 1] = row[skip : len(piece) - 1]
@@ -59,12 +59,12 @@ def _starts(n: int, context: int) -> range:
     return range(0, max(1, n - max(1, context // 2) + 1), _stride(context))
 
 
-def _scored(module: nn.Module, pieces: Sequence[np.ndarray]) -> np.ndarray:
+def _score(module: nn.Module, pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Log-probabilities along every piece, (pieces, longest - 1); a decoder does not see what is padded behind."""
     ids = np.zeros((len(pieces), max(map(len, pieces))), dtype=np.int64)
     for row, piece in zip(ids, pieces):
         row[: len(piece)] = piece
     both = torch.from_numpy(ids).to(device_of(module))
     with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
-        log_p = fused_log_softmax(widened(module(both[:, :-1])), dim=-1)
+        log_p = fused_log_softmax(widen(module(both[:, :-1])), dim=-1)
         return log_p.gather(-1, both[:, 1:, None].to(log_p.device))[..., 0].numpy(force=True)

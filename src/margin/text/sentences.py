@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.text.texts import check_unicode, text_items
 
-__all__ = ["encoded", "sentences_of", "vocabulary_of"]
+__all__ = ["encode", "sentences_of", "vocabulary_of"]
 
 
 def sentences_of(owner: str, X: Any, name: str = "X") -> list[list[str]]:
@@ -38,7 +38,7 @@ def vocabulary_of(sentences: Iterable[Sequence[str]], min_count: int) -> tuple[l
     return words, np.array([counts[word] for word in words], dtype=np.int64)
 
 
-def encoded(sentences: Iterable[Sequence[str]], position: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+def encode(sentences: Iterable[Sequence[str]], position: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """All known words as one array of ids, and where each sentence ends in it."""
     tokens: list[int] = []
     ends = []

@@ -56,7 +56,7 @@ def synsets(word: str) -> list[Synset]:
     return [concept for concept in lexicon().values() if word.lower() in concept.lemmas]
 
 
-def _named(name: str) -> Synset:
+def _find(name: str) -> Synset:
     if name not in lexicon():
         raise KeyError(f"synsets: there is no concept {name!r}; synsets(word) gives the concepts of a word.")
     return lexicon()[name]
@@ -68,10 +68,10 @@ def hypernyms(name: str) -> dict[str, int]:
     >>> hypernyms("chair")
     {'chair': 0, 'furniture': 1, 'artifact': 2, 'entity': 3}
     """
-    steps = {_named(name).name: 0}
+    steps = {_find(name).name: 0}
     queue = [name]
     for concept in queue:  # grows while it is read: breadth first, so the first way found is the shortest
-        for above in _named(concept).is_a:
+        for above in _find(concept).is_a:
             if above not in steps:
                 steps[above] = steps[concept] + 1
                 queue.append(above)
@@ -80,7 +80,7 @@ def hypernyms(name: str) -> dict[str, int]:
 
 def hyponyms(name: str) -> list[str]:
     """All concepts that are a kind of this one, in alphabetical order, without itself."""
-    _named(name)
+    _find(name)
     return sorted(other for other in lexicon() if other != name and name in hypernyms(other))
 
 

@@ -192,7 +192,7 @@ class CRFTagger(_Tagger):
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0, "maxcor": 10},
         )
-        self.weights_, chain = problem.unpacked(optimum.x)
+        self.weights_, chain = problem.unpack(optimum.x)
         self.first_, self.between_, self.last_ = (part.copy() for part in chain)
         self.loss_, self.n_iter_ = float(optimum.fun), int(optimum.nit)
         if optimum.status == 1:  # the limit of iterations or of evaluations
@@ -243,13 +243,13 @@ class _Likelihood:
     def size(self) -> int:
         return (self.design.shape[1] + self.n_tags + 2) * self.n_tags
 
-    def unpacked(self, flat: np.ndarray) -> tuple[np.ndarray, TagChain]:
+    def unpack(self, flat: np.ndarray) -> tuple[np.ndarray, TagChain]:
         table = flat.reshape(-1, self.n_tags)
         p = self.design.shape[1]
         return table[:p], TagChain(table[p], table[p + 1 : -1], table[-1])
 
     def __call__(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
-        weights, chain = self.unpacked(flat)
+        weights, chain = self.unpack(flat)
         scores = self.design @ weights
         sums = sum_chain(scores, self.ends, chain)
         seen = float((scores * self.observed).sum()) + sum(

@@ -45,13 +45,13 @@ class ChainTagger(Declared):
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable sequence of tags of each sentence."""
-        sentences, ends = self._checked(X)
+        sentences, ends = self._check(X)
         best, _ = decode_chain(self._scores(sentences), ends, self._chain())
         return [[self.tags_[tag] for tag in part] for part in np.split(best, ends[:-1])]
 
     def predict_proba(self, X: Any) -> list[np.ndarray]:
         """For each sentence the probability of every tag at every word, (words, tags)."""
-        sentences, ends = self._checked(X)
+        sentences, ends = self._check(X)
         return np.split(sum_chain(self._scores(sentences), ends, self._chain()).marginals, ends[:-1])
 
     def score(self, X: Any, y: Any) -> float:
@@ -62,7 +62,7 @@ class ChainTagger(Declared):
             return entity_scores(true, predicted).f1
         return float(np.mean([a == b for tags, guess in zip(true, predicted) for a, b in zip(tags, guess)]))
 
-    def _checked(self, X: Any) -> tuple[list[list[str]], np.ndarray]:
+    def _check(self, X: Any) -> tuple[list[list[str]], np.ndarray]:
         check_is_fitted(self)
         sentences = sentences_of(type(self).__name__, X)
         return sentences, np.cumsum([len(sentence) for sentence in sentences])

@@ -157,7 +157,7 @@ class TextCodes:
         text = b"".join(self.bytes_of(int(code)) for code in codes).decode(errors="replace")
         return text.removeprefix(" ") if self.kind == "word" else text
 
-    def joined(self, texts: Sequence[str], owner: str) -> np.ndarray:
+    def join_texts(self, texts: Sequence[str], owner: str) -> np.ndarray:
         """All texts in one array, with an end before, between and after them."""
         parts: list[Any] = [[END]]
         for codes in self.encode_all(texts, owner):

@@ -85,7 +85,7 @@ class TokenFile:
         absent = next((path for path in paths if not path.is_file()), None)
         if absent is not None or not paths:
             raise ValueError(f"TokenFile: files must be text files; got {'none' if absent is None else str(absent)}.")
-        codes = _learned(paths, tokens, vocab_size)
+        codes = _learn(paths, tokens, vocab_size)
         folder.parent.mkdir(parents=True, exist_ok=True)
         begun = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
@@ -119,7 +119,7 @@ class TokenFile:
                 raise ValueError(f"{owner}: {name} must be {ours!r}, as in {self.folder}; got {theirs!r}.")
 
 
-def _learned(paths: Sequence[Path], kind: str, vocab_size: int) -> TextCodes:
+def _learn(paths: Sequence[Path], kind: str, vocab_size: int) -> TextCodes:
     chunks = (chunk for path in paths for chunk in text_chunks(path))
     if kind == "byte":
         return TextCodes("byte")
@@ -135,7 +135,7 @@ def _write_all(folder: Path, codes: TextCodes, paths: Sequence[Path], vocab_size
     kind = "uint16" if codes.size <= 2**16 else "uint32"
     dtype, digest, n_tokens = np.dtype(kind).newbyteorder("<"), hashlib.sha256(), 0
     with (folder / TOKENS_NAME).open("wb") as file:
-        for part in _encoded(codes, paths):
+        for part in _encode(codes, paths):
             content = part.astype(dtype).tobytes()
             file.write(content)
             digest.update(content)
@@ -152,7 +152,7 @@ def _write_all(folder: Path, codes: TextCodes, paths: Sequence[Path], vocab_size
     (folder / FACTS_NAME).write_text(json.dumps(facts), encoding="utf-8")
 
 
-def _encoded(codes: TextCodes, paths: Sequence[Path]) -> Iterator[np.ndarray]:
+def _encode(codes: TextCodes, paths: Sequence[Path]) -> Iterator[np.ndarray]:
     """The codes of all texts chunk by chunk, with an end before, between and after them."""
     end = np.array([END])
     yield end

@@ -22,12 +22,12 @@ from margin.neural.estimators.fine_tuning import FineTuning
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.own_validation import OwnRows, own_rows
 from margin.neural.nets.tagging import PiecesTaggingNetwork, TaggingNetwork, TagScores
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.training import Rows
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.chain import TagChain, decode_chain
 from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
-from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random, refuse_half_pretrained
+from margin.text.network_estimator import TextNetworkEstimator, hide_at_random, refuse_half_pretrained
 from margin.text.sentences import vocabulary_of
 from margin.text.stored_networks import TAGGER, tagging_network_is_stored
 from margin.text.taggers import shape_of
@@ -132,7 +132,7 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         return [sentences[i] for i in kept], [codes[i] for i in kept], weight[filled]
 
     def _tagged_rows(self, sentences: list[list[str]], codes: list[np.ndarray], weight: np.ndarray) -> RaggedRows:
-        *seen, starts = self._encoded(sentences)
+        *seen, starts = self._encode_rows(sentences)
         return RaggedRows.of([*seen, self._at_tokens(np.concatenate(codes), seen[1])], starts, weight=weight)
 
     def _own_rows(self, given: OwnRows) -> RaggedRows:
@@ -210,10 +210,10 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         if module.training and self.token_dropout:
             codes = FolderCodes(self.reading_, None) if self.reading_ else None
             hidden = (UNKNOWN, ()) if codes is None else (codes.unknown, codes.spared)
-            seen = hidden_at_random(ids, self.token_dropout, noise, *hidden)
+            seen = hide_at_random(ids, self.token_dropout, noise, *hidden)
         return {"loss": module.losses(seen, outlines, tags)}
 
-    def _encoded(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _encode_rows(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ids of all words, ids of their outlines, and where each sentence begins.
 
         For a pretrained encoder, ids of their pieces, and 1 for the first piece of a word instead of the outline.
@@ -254,12 +254,12 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         scores = np.zeros((sum(map(len, sentences)), len(self.tags_)))
         if not filled:
             return scores
-        *seen, starts = self._encoded([sentences[i] for i in filled])
+        *seen, starts = self._encode_rows([sentences[i] for i in filled])
         rows = self._compute_predictions().rows(RaggedRows.of(seen, starts))
         with torch.inference_mode(), torch_threads(available()):
             assert isinstance(module, TagScores)
             parts = [(module(*part.tensors), module.words(*part.tensors)) for part in rows.chunks(len(rows))]
-        tag_scores = widened(torch.cat([scores[mask] for scores, mask in parts])).numpy(force=True)
+        tag_scores = widen(torch.cat([scores[mask] for scores, mask in parts])).numpy(force=True)
         begin = np.cumsum([0, *map(len, sentences)])
         scores[np.concatenate([np.arange(begin[i], begin[i + 1]) for i in filled])] = tag_scores
         return scores
@@ -286,7 +286,7 @@ def right_tags(module: Any, rows: Rows) -> float:
     for part in rows.chunks(len(rows)):
         ids, outlines, tags = part.tensors
         mask, tags = module.words(ids, outlines), module.by_word(tags, outlines)
-        scores = widened(module(ids, outlines)[mask]).numpy(force=True)
+        scores = widen(module(ids, outlines)[mask]).numpy(force=True)
         chain = chain_of({name: w.numpy(force=True) for name, w in module.named_parameters()}, scores.shape[1])
         best, _ = decode_chain(scores, mask.sum(dim=1).cumsum(dim=0).numpy(force=True), chain)
         right, words = right + int((best == tags[mask].numpy(force=True)).sum()), words + len(best)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from margin.core.randomness import as_generator, generator_from_state, generator_state
-from margin.core.restoring import restored, restored_indices
+from margin.core.restoring import restore, restored_indices
 from margin.text.topics import collapsed_log_likelihood, document_posterior, gibbs_sweep
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class VariationalLoop:
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
         self.settled, self.perplexity = bool(state["settled"]), float(state["perplexity"])
-        self.components = restored(state, "components", self.components)
+        self.components = restore(state, "components", self.components)
         self.rng = generator_from_state(state["generator"])
 
 

@@ -28,7 +28,7 @@ from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.recurrent_translation import RecurrentEncoderDecoder
 from margin.neural.nets.transformer import EncoderDecoderTransformer
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.neural.training.pairs import PADDING, PairBatches, padded_sequences
 from margin.neural.training.steps import Objective, Terms
 from margin.neural.weights import device_of
@@ -146,7 +146,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
         order = np.argsort([len(source) for source in sources], kind="stable")
         with torch.inference_mode(), torch_threads(available()):
             for first in range(0, len(order), AT_ONCE):
-                translations += self._translated([sources[i] for i in order[first : first + AT_ONCE]])
+                translations += self._translate([sources[i] for i in order[first : first + AT_ONCE]])
         texts = [""] * len(sources)
         for i, tokens in zip(order, translations):
             texts[i] = codes.decode(tokens) if len(sources[i]) > 1 else ""  # a source of nothing but its end
@@ -171,7 +171,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
         """Where the decoder looks while it writes ``target``: (heads, target tokens, source tokens) of every block."""
         owner, module = type(self).__name__, self._ready_module()
         ids = [
-            self._placed(self._encode(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
+            self._to_device(self._encode(self._codes(side), [one_text(owner, side, text)], side)[0])[None]
             for side, text in (("source", source), ("target", target))
         ]
         begun = torch.cat([torch.full((1, 1), END, device=ids[1].device), ids[1][:, :-1]], dim=1)
@@ -222,7 +222,7 @@ class Translator(TextInput, BlockParameters, TransformerTraining, NeuralEstimato
             step, batches, seed=seed, state=state, n_rows=len(pairs), evaluate=evaluate if held else None
         )
 
-    def _translated(self, sources: list[np.ndarray]) -> list[list[int]]:
+    def _translate(self, sources: list[np.ndarray]) -> list[list[int]]:
         module, width = self._ready_module(), self.beam_width
         assert isinstance(module, EncoderDecoder)
         ids = padded_sequences(sources).to(device_of(module))
@@ -282,7 +282,7 @@ def _log_probabilities(module: nn.Module, pairs: Pairs) -> list[tuple[float, int
         sides = zip(*pairs[first : first + AT_ONCE])
         source, target = (padded_sequences(side).to(device_of(module)) for side in sides)
         with torch.inference_mode():
-            scores = widened(module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source)))
+            scores = widen(module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source)))
             following = target[:, 1:].to(scores.device)
             losses = fused_cross_entropy(scores.transpose(1, 2), following, ignore_index=PADDING, reduction="none")
         counts = (target[:, 1:] != PADDING).sum(dim=1)

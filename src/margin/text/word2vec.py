@@ -17,8 +17,8 @@ from margin.core.invariants import ArrayOf, Real, sometimes
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
-from margin.core.restoring import restored
-from margin.text.sentences import encoded, sentences_of
+from margin.core.restoring import restore
+from margin.text.sentences import encode, sentences_of
 from margin.text.word_model import WordVectorModel
 from margin.text.word_vectors import huffman
 
@@ -97,7 +97,7 @@ class _Passes:
         from margin.compiled.text import alias_table
 
         self.model = model
-        self.tokens, self.ends = encoded(sentences, model._position())
+        self.tokens, self.ends = encode(sentences, model._position())
         self.rng = as_generator(model.random_state)
         n, d = len(model.vocabulary_), model.vector_size
         self.vectors = ((self.rng.random((n, d)) - 0.5) / d).astype(np.float32)
@@ -138,7 +138,7 @@ class _Passes:
 
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.loss = int(state["iteration"]), float(state["loss"])
-        self.vectors, self.outputs = restored(state, "vectors", self.vectors), restored(state, "outputs", self.outputs)
+        self.vectors, self.outputs = restore(state, "vectors", self.vectors), restore(state, "outputs", self.outputs)
         self.rng = generator_from_state(state["generator"])
 
 

@@ -51,9 +51,9 @@ class WordPairs:
     def pieces(self, text: str) -> list[str]:
         """The pieces of all words of ``text``."""
         lower = "".join(c.lower() for c in unicodedata.normalize("NFC", text))  # a sigma at the end stays one
-        return [piece for word in _pattern().findall(lower) for piece in self._merged(word)]
+        return [piece for word in _pattern().findall(lower) for piece in self._merge(word)]
 
-    def _merged(self, word: str) -> list[str]:
+    def _merge(self, word: str) -> list[str]:
         found = self._known.get(word)
         if found is None:
             letters = visible(word.encode())

@@ -45,25 +45,32 @@ class StreamedRows:
         found = list(stream.runner.map(partial(_targets, check), stream.parts))
         self.y = plain_labels(np.concatenate([y for part in found for y in part]))
         self.width = stream.head().X.shape[1]
-        sizes = [sum(map(len, part)) for part in found]
-        self.parts = [NumberedRows(*pair) for pair in zip(stream.parts, accumulate([0, *sizes[:-1]]))]
+        self.sizes = [sum(map(len, part)) for part in found]
+        self.parts = [NumberedRows(*pair) for pair in zip(stream.parts, accumulate([0, *self.sizes[:-1]]))]
 
     def find_bins(self, learned: np.ndarray, max_bins: int, categorical: np.ndarray, rng: np.random.Generator) -> Bins:
         """Bins of the rows whose numbers are ``learned``, as :func:`find_bins` would choose them in memory."""
         whole = len(learned) <= SUBSAMPLE
         if not whole:
             learned = learned[np.sort(rng.choice(len(learned), size=SUBSAMPLE, replace=False))]
-        taken = self.stream.runner.map(partial(_chosen, self.check, learned), self.parts)
+        taken = self.stream.runner.map(partial(_choose_rows, self.check, learned), self.parts)
         bins = find_bins(np.concatenate(list(taken)), max_bins, None, categorical, subsample=None)
         return Bins(bins.edges, bins.offsets, bins.categorical, bins.exact & whole)
 
     def codes(self, bins: Bins) -> np.ndarray:
         """The code of every value, (n, p)."""
         codes = row_array((len(self.y), self.width), np.uint8)
-        results = self.stream.runner.map(partial(_coded, self.check, bins), self.parts)
-        for numbered, found in zip(self.parts, results):
-            codes[numbered.first : numbered.first + len(found)] = found
+        results = self.stream.runner.map(partial(_code_part, self.check, bins), self.parts)
+        for i, found in enumerate(results):
+            codes[self.place(i, len(found))] = found
         return codes
+
+    def place(self, part: int, n: int) -> slice:
+        """Where the ``n`` rows of a part belong; a file that was changed since the first pass is refused."""
+        numbered, known = self.parts[part], self.sizes[part]
+        if n != known:
+            raise ValueError(f"{numbered.name}: had {known} rows in the first pass and has {n} now.")
+        return slice(numbered.first, numbered.first + n)
 
 
 def checked_rows(check: Check, part: StreamPart, block: RowBlock) -> np.ndarray:
@@ -84,7 +91,7 @@ def _targets(check: Check, part: StreamPart) -> list[np.ndarray]:
     return targets
 
 
-def _chosen(check: Check, numbers: np.ndarray, part: Any) -> np.ndarray:
+def _choose_rows(check: Check, numbers: np.ndarray, part: Any) -> np.ndarray:
     first, found = part.first, []
     for block in part.blocks():
         low, high = np.searchsorted(numbers, [first, first + len(block.X)])
@@ -93,5 +100,5 @@ def _chosen(check: Check, numbers: np.ndarray, part: Any) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _coded(check: Check, bins: Bins, part: Any) -> np.ndarray:
+def _code_part(check: Check, bins: Bins, part: Any) -> np.ndarray:
     return np.concatenate([apply_bins(checked_rows(check, part, block), bins) for block in part.blocks()])

@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import margin
+from margin.core import row_sample
 from margin.data.streams import sources
 
 
@@ -110,6 +111,26 @@ def test_a_sample_is_the_same_for_a_seed_and_has_no_row_twice(table, monkeypatch
     assert np.all(np.diff(first) > 0)
     assert abs(first.mean() - 1_500) < 5 * 866 / np.sqrt(400)
     assert len(stream.sample(10_000).X) == len(table)
+
+
+@pytest.mark.parametrize(("cuts", "passes"), [(range(100, 3_000, 100), 1), (range(10, 200, 10), 2)])
+def test_parts_send_few_rows_of_a_sample_and_the_sample_does_not_depend_on_it(table, cuts, passes, monkeypatch):
+    """Of parts of one size each sends its share a few times; of very uneven ones a second pass asks for more."""
+    frames = [table[low:high] for low, high in pairwise([0, *cuts, len(table)])]
+    sent = []
+
+    class Counting:
+        def map(self, function, parts):
+            found = list(map(function, parts))
+            sent.append(max(len(one.keys) for one in found))
+            return found
+
+    stream = margin.stream(frames, "price", columns=["size"])
+    some = stream.on(Counting()).sample(500, 3)
+    assert len(sent) == passes
+    assert sent[0] <= 4 * 500 // len(frames) < 500
+    monkeypatch.setattr(row_sample, "SLACK", 10**9)
+    pd.testing.assert_frame_equal(stream.sample(500, 3).X, some.X)
 
 
 def test_the_hash_follows_the_content(tmp_path, table):

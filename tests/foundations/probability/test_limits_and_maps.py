@@ -77,7 +77,7 @@ def test_convolutions():
 def test_noised_density_grows_each_variance():
     law = Mixture([0.4, 0.6], [Normal(-1, 0.2), Normal(1.5, 0.3)])
     grid = np.linspace(-6, 6, 4001)
-    np.testing.assert_allclose(noised_density(law.pdf, 0.5, grid), law.noised(0.5).pdf(grid), atol=1e-8)
+    np.testing.assert_allclose(noised_density(law.pdf, 0.5, grid), law.add_noise(0.5).pdf(grid), atol=1e-8)
     with pytest.raises(ValueError, match="too coarse"):
         noised_density(law.pdf, 0.001, grid)
     with pytest.raises(ValueError, match="evenly spaced"):

@@ -207,7 +207,7 @@ def test_tweedie_meets_the_posterior_mean_of_the_notes():
     prior, noise, y = Mixture([0.3, 0.7], [Normal(-2, 0.5), Normal(1, 0.5)]), 0.8, 0.4
     direct = integrate.quad(lambda m: m * prior.pdf(m) * Normal(m, noise).pdf(y), -8, 8, epsabs=1e-13)[0]
     direct /= integrate.quad(lambda m: prior.pdf(m) * Normal(m, noise).pdf(y), -8, 8, epsabs=1e-13)[0]
-    found = float(tweedie(y, noise**2, prior.noised(noise).score(y)))
+    found = float(tweedie(y, noise**2, prior.add_noise(noise).score(y)))
     assert found == pytest.approx(0.787855, abs=1e-6)
     assert found == pytest.approx(direct, abs=1e-9)
 

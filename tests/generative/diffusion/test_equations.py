@@ -18,7 +18,7 @@ from margin.generative.diffusion.bound import (
     prior_matching,
     sampled_consistency,
 )
-from margin.generative.diffusion.chain import forward_step, noised, noised_law, posterior, posterior_variance, walk
+from margin.generative.diffusion.chain import add_noise, forward_step, noised_law, posterior, posterior_variance, walk
 from margin.generative.diffusion.predictions import (
     PREDICTIONS,
     convert,
@@ -75,20 +75,20 @@ def test_closed_form_is_the_chain():
 
 def test_one_step_is_the_closed_form_at_one():
     x, noise = torch.randn(5, 3, generator=seeded()), torch.randn(5, 3, generator=seeded(1))
-    torch.testing.assert_close(forward_step(SMALL, x, 1, noise), noised(SMALL, x, 1, noise))
+    torch.testing.assert_close(forward_step(SMALL, x, 1, noise), add_noise(SMALL, x, 1, noise))
 
 
 def test_steps_may_differ_by_row():
     x, noise = torch.randn(4, 2, 3, generator=seeded()), torch.randn(4, 2, 3, generator=seeded(1))
-    together = noised(SMALL, x, torch.tensor([1, 2, 3, 4]), noise)
+    together = add_noise(SMALL, x, torch.tensor([1, 2, 3, 4]), noise)
     for row, t in enumerate([1, 2, 3, 4]):
-        torch.testing.assert_close(together[row], noised(SMALL, x[row : row + 1], t, noise[row : row + 1])[0])
+        torch.testing.assert_close(together[row], add_noise(SMALL, x[row : row + 1], t, noise[row : row + 1])[0])
 
 
 def test_posterior_is_conditioning_of_the_joint_normal():
     """x_{t-1} and x_t given x_0 are jointly normal; conditioning the pair gives the posterior."""
     x_0, t = 0.3, 4
-    x_t = noised(SMALL, column(x_0), t, column(0.7))
+    x_t = add_noise(SMALL, column(x_0), t, column(0.7))
     bar, alpha = float(SMALL.alpha_bars[t - 1]), float(SMALL.alphas[t])
     mean = np.array([math.sqrt(bar) * x_0, math.sqrt(alpha * bar) * x_0])
     covariance = np.array([[1 - bar, math.sqrt(alpha) * (1 - bar)], [0, 1 - alpha * bar]])
@@ -121,7 +121,7 @@ def test_predictions_convert_and_come_back(given, wanted):
 def test_predictions_are_what_they_say():
     x_0, noise = torch.randn(2, 6, 3, generator=seeded(4), dtype=torch.float64)
     t = torch.tensor([1, 2, 2, 3, 4, 4])
-    x_t = noised(SMALL, x_0, t, noise)
+    x_t = add_noise(SMALL, x_0, t, noise)
     a, b = SMALL.signal(t, x_0), SMALL.noise(t, x_0)
     truth = {
         "epsilon": noise,
@@ -138,7 +138,7 @@ def test_predictions_are_what_they_say():
 
 def test_weighted_errors_of_all_predictions_are_one_divergence():
     x_0, guess, t = column(0.3), column(0.9), 4
-    x_t = noised(SMALL, x_0, t, column(0.7))
+    x_t = add_noise(SMALL, x_0, t, column(0.7))
     _, variance = posterior(SMALL, x_t, x_0, t)
     means = [posterior(SMALL, x_t, x, t)[0] for x in (x_0, guess)]
     divergence = float(kl_round_normals(means[0], variance, means[1], variance))
@@ -152,7 +152,7 @@ def test_weighted_errors_of_all_predictions_are_one_divergence():
 def test_means_from_noise_and_score_are_that_from_clean_data():
     x_0, noise = torch.randn(2, 5, 2, generator=seeded(1), dtype=torch.float64)
     for t in (2, 3, 4):
-        x_t = noised(SMALL, x_0, t, noise)
+        x_t = add_noise(SMALL, x_0, t, noise)
         score = convert(SMALL, x_0, x_t, t, given="x0", wanted="score")
         expected = reverse_mean(SMALL, x_0, x_t, t, "x0")
         torch.testing.assert_close(reverse_mean_from_noise(SMALL, noise, x_t, t), expected, rtol=1e-12, atol=1e-12)

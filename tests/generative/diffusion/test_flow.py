@@ -35,7 +35,7 @@ def test_velocities_are_conditional_means_of_the_line():
         u = 1 - t / 40
         size = np.hypot(u, 1 - u)
         bar = float(schedule.alpha_bars[t])
-        clean = LINE.denoised(y / size, bar**0.5, (1 - bar) ** 0.5)
+        clean = LINE.denoise(y / size, bar**0.5, (1 - bar) ** 0.5)
         found = convert(schedule, clean, y / size, t, given="x0", wanted="velocity")
         torch.testing.assert_close(found, exact_velocity(LINE, y, u), rtol=1e-8, atol=1e-8)
 
@@ -75,7 +75,7 @@ def test_ddim_is_eulers_method_along_the_line():
 
     def clean(x, t):
         bar = float(schedule.alpha_bars[t])
-        return LINE.denoised(x, bar**0.5, (1 - bar) ** 0.5)
+        return LINE.denoise(x, bar**0.5, (1 - bar) ** 0.5)
 
     # From u = 1/20 on: the schedule does not begin at pure noise, where u is 0.
     states = list(ddim(schedule, clean, start, torch.Generator()))

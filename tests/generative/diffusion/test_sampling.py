@@ -10,13 +10,13 @@ from scipy.optimize import brentq
 from scipy.stats import kstest, norm
 
 from margin.generative.diffusion.flow_matching import between, exact_velocity, flow_matching_loss, integrate
-from margin.generative.diffusion.guidance import drop_condition, guided
+from margin.generative.diffusion.guidance import drop_condition, guide
 from margin.generative.diffusion.langevin import annealed_langevin, geometric_levels, langevin
 from margin.generative.diffusion.mixture import ExactMixture
 from margin.generative.diffusion.samplers import SAMPLERS, ancestral, ddim, last, second_order, spaced_steps
 from margin.generative.diffusion.schedules import NOISE_SCHEDULES, NoiseSchedule, linear_betas, noise_schedule
 from margin.generative.diffusion.scores import (
-    denoised_by_score,
+    denoise_by_score,
     denoising_score_matching,
     fisher_divergence,
     implicit_score_matching,
@@ -39,7 +39,7 @@ def normals(*shape, seed=0):
 def clean_of(mixture, schedule):
     def clean(x, t):
         bar = float(schedule.alpha_bars[t])
-        return mixture.denoised(x, math.sqrt(bar), math.sqrt(1 - bar))
+        return mixture.denoise(x, math.sqrt(bar), math.sqrt(1 - bar))
 
     return clean
 
@@ -63,8 +63,8 @@ def test_the_denoiser_is_the_mean_by_integration():
         weight = torch.exp(LINE.log_density(grid) - 0.5 * ((y - signal * grid[:, 0]) / noise) ** 2)
         expected = float((weight * grid[:, 0]).sum() / weight.sum())
         point = torch.tensor([[y]], dtype=torch.float64)
-        assert float(LINE.denoised(point, signal, noise)) == pytest.approx(expected, abs=1e-9)
-        tweedie = denoised_by_score(point, LINE.scaled(signal, noise).score(point), noise) / signal
+        assert float(LINE.denoise(point, signal, noise)) == pytest.approx(expected, abs=1e-9)
+        tweedie = denoise_by_score(point, LINE.scaled(signal, noise).score(point), noise) / signal
         assert float(tweedie) == pytest.approx(expected, abs=1e-9)
 
 
@@ -231,9 +231,9 @@ def test_the_implicit_loss_takes_a_linear_score():
 
 def test_guidance_goes_from_one_prediction_past_the_other():
     free, bound = normals(2, 5, 2)
-    torch.testing.assert_close(guided(free, bound, 0.0), free)
-    torch.testing.assert_close(guided(free, bound, 1.0), bound)
-    torch.testing.assert_close(guided(free, bound, 3.0), 3 * bound - 2 * free)
+    torch.testing.assert_close(guide(free, bound, 0.0), free)
+    torch.testing.assert_close(guide(free, bound, 1.0), bound)
+    torch.testing.assert_close(guide(free, bound, 3.0), 3 * bound - 2 * free)
 
 
 def test_conditions_are_dropped_as_often_as_said():

@@ -16,7 +16,7 @@ from margin.neural.activations import (
 )
 from margin.neural.activations.table import COMPETING
 from margin.neural.nets.mlp import MLP
-from margin.neural.parts import chosen, described
+from margin.neural.parts import choose, describe
 
 X = torch.cat([torch.linspace(-5.3, 5.1, 41), torch.tensor([-40.0, -0.0, 0.0, 1e-6, 30.0, 700.0])]).double()
 OPTIONS = [ELU(0.4), LeakyReLU(0.3), LeakyReLU(0.0), MaxoutUnits(3), MaxoutUnits(1)]
@@ -43,7 +43,7 @@ def test_layer_equation_and_slope_of_every_activation_are_one_function(part):
 def test_an_activation_says_its_name_and_comes_back_from_its_description(part):
     table = {**ACTIVATIONS, **COMPETING}
     assert table[part.name] is type(part)
-    assert chosen("activation", described("activation", part, table), table) == part
+    assert choose("activation", describe("activation", part, table), table) == part
 
 
 def test_unknown_name():

@@ -9,7 +9,7 @@ from margin.neural.losses.fused import FUSED
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training.batches import Batch
 from margin.neural.training.objectives import Supervised
-from margin.neural.training.steps import measured
+from margin.neural.training.steps import measure
 from margin.neural.training.written_perceptron import WRITTEN, written_gradient
 
 SEED = torch.Generator().manual_seed(3)
@@ -112,7 +112,7 @@ def test_the_written_gradient_is_that_of_the_plain_loss(loss, rows, weighted, si
     written = written_gradient(net, Supervised(loss))
     found = written(batch)["loss"]
     gradients = [p.grad for p in net.parameters()]
-    expected = measured(plain(net, batch.tensors, None), batch)["loss"]
+    expected = measure(plain(net, batch.tensors, None), batch)["loss"]
     by_record = torch.autograd.grad(expected.total / expected.mass, list(net.parameters()))
     torch.testing.assert_close(found.total, expected.total.detach(), rtol=1e-12, atol=1e-12)
     for ours, theirs in zip(gradients, by_record, strict=True):

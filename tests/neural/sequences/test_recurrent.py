@@ -11,7 +11,7 @@ from margin import load, save
 from margin.neural import SequenceClassifier, SequenceRegressor
 from margin.neural.layers.recurrent import unroll
 from margin.neural.nets import SequenceNetwork
-from margin.neural.sequences import is_table, lengths_of, padded
+from margin.neural.sequences import is_table, lengths_of, pad
 from margin.neural.weights import build
 
 rng = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def test_truncation_keeps_values_and_cuts_gradients():
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
 def test_the_network_is_the_unrolled_cells_and_ignores_padding(cell):
     net = build(lambda: SequenceNetwork(2, 3, cell, hidden_size=5, n_layers=2), 0, torch.float64).eval()
-    x = torch.from_numpy(padded("test", SERIES))
+    x = torch.from_numpy(pad("test", SERIES))
     got = net(x)
     for row, series in zip(got, SERIES):
         h = torch.from_numpy(series)[None]
@@ -78,7 +78,7 @@ def test_a_classifier_remembers_the_first_step(cell):
 def test_lists_padded_arrays_and_tables_are_one():
     model = SequenceClassifier(**SMALL, max_iter=3)
     a = model.fit(SERIES, FIRST).predict_proba(SERIES)
-    b = clone(model).fit(padded("test", SERIES), FIRST).predict_proba(SERIES)
+    b = clone(model).fit(pad("test", SERIES), FIRST).predict_proba(SERIES)
     np.testing.assert_array_equal(a, b)
     table = rng.normal(size=(40, 5))
     y = table[:, 0] - table[:, 3]
@@ -143,11 +143,11 @@ def test_bad_series_are_named():
     for X, message in cases:
         with pytest.raises(ValueError, match=message):
             model.fit(X, [0, 1])
-    gap = padded("test", SERIES)
+    gap = pad("test", SERIES)
     gap[3, 0] = np.nan
     with pytest.raises(ValueError, match="series 3 has NaN elsewhere"):
         model.fit(gap, FIRST)
-    empty = padded("test", SERIES)
+    empty = pad("test", SERIES)
     empty[2] = np.nan
     with pytest.raises(ValueError, match="series 2 has none"):
         model.fit(empty, FIRST)
@@ -159,6 +159,6 @@ def test_bad_series_are_named():
 
 
 def test_lengths_and_kinds():
-    assert lengths_of(padded("test", SERIES)).tolist() == LENGTHS.tolist()
+    assert lengths_of(pad("test", SERIES)).tolist() == LENGTHS.tolist()
     assert is_table(np.zeros((2, 3)))
     assert not is_table(SERIES)

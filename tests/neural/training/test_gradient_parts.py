@@ -10,7 +10,7 @@ from torch import nn
 
 import margin
 from margin.neural.layers.dropout import Dropout
-from margin.neural.training import Batch, Compute, Minimize, RowBatches, TensorRows
+from margin.neural.training import Batch, Compute, Minimize, Plan, RowBatches, TensorRows, Training, train
 from margin.neural.training.gradient_parts import GradientParts
 from margin.neural.training.objectives import cross_entropy
 from margin.neural.training.processes import Processes
@@ -145,6 +145,38 @@ def test_parts_give_the_gradient_of_the_whole_batch(exact, n):
         assert mass == pytest.approx(float(all_of_it))
         for ours, theirs in zip(found, expected):
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-7)
+
+
+class Counting(Processes):
+    """Two processes that do the same, of which this one counts the messages of a step."""
+
+    def __init__(self):
+        super().__init__(0, 2)
+        object.__setattr__(self, "messages", {"add": 0, "any": 0})
+
+    def add(self, tensor):
+        self.messages["add"] += 1
+        return 2 * tensor
+
+    def any(self, *flags):
+        self.messages["any"] += 1
+        return flags
+
+
+def test_summed_gradients_are_one_message_per_step_and_a_stop_is_agreed_on_now_and_then():
+    processes, module, asked = Counting(), nn.Linear(3, 2), []
+    compute = Compute(parts=2, exact=False, processes=processes)
+    step = Minimize(module, cross_entropy, schedule=0.05, seed=0, compute=compute)
+    training = Training(RowBatches(rows(200), 10, seed=1), step, Plan(epochs=9, record_steps=None), compute=compute)
+
+    def stop():
+        asked.append(training.steps)
+        return training.steps > 30
+
+    for _ in train(training, stop):
+        pass
+    assert asked == [8, 16, 20, 24, 32]  # every eighth step, and at the end of an epoch
+    assert processes.messages == {"add": 32, "any": 5}
 
 
 def test_parameters_that_no_part_reaches_have_no_gradient():

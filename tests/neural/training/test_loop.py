@@ -34,7 +34,7 @@ from margin.neural.training.light_adam import LightAdam, LightAdamW
 from margin.neural.training.meter import Mean
 from margin.neural.training.objectives import Supervised, cross_entropy, squared_error
 from margin.neural.training.optimizers import decayed_names
-from margin.neural.training.steps import measured
+from margin.neural.training.steps import measure
 from margin.neural.training.work import WorkCounter
 from margin.neural.training.written_perceptron import written_gradient
 from margin.neural.weights import build, copy_weights, live_weights, load_weights
@@ -415,7 +415,7 @@ def test_the_written_gradient_is_the_recorded_one(kind, outputs, objective, weig
     batch = Batch((X, y), weight, weight.sum() if weighted else 40.0)
     found = written_gradient(net, objective)(batch)
     written = [p.grad for p in net.parameters()]
-    expected = measured(objective(net, batch.tensors, torch.Generator()), batch)
+    expected = measure(objective(net, batch.tensors, torch.Generator()), batch)
     gradients = torch.autograd.grad(expected["loss"].total / expected["loss"].mass, list(net.parameters()))
     assert torch.equal(found["loss"].total, expected["loss"].total)
     assert float(found["loss"].mass) == float(expected["loss"].mass)

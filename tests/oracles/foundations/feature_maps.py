@@ -14,6 +14,7 @@ PATH = "margin.foundations.probability"
 
 
 @oracle(
+    "margin.foundations.probability.radial.Radial",
     *(f"{PATH}.feature_maps.{name}" for name in ("polynomial_features", "product_features", "rbf_taylor_features")),
     *(f"{PATH}.kernels.{name}" for name in ("rbf_kernel", "is_positive_semidefinite")),
     f"{PATH}.is_stationary",

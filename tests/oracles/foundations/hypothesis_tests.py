@@ -16,7 +16,7 @@ PATH = "margin.foundations.statistics"
     *(
         f"{PATH}.{name}"
         for name in ("t_test", "t_test_from_summaries", "t_test_one_sample", "welch_df", "p_value", "studentized_mean")
-    )
+    ),
 )
 def tests_of_means(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
@@ -45,7 +45,13 @@ def tests_of_means(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.confidence_interval", f"{PATH}.coefficient_table", f"{PATH}.bootstrap_interval")
+@oracle(
+    "margin.foundations.statistics.bootstrap_indices",
+    "margin.foundations.statistics.bootstrap",
+    f"{PATH}.confidence_interval",
+    f"{PATH}.coefficient_table",
+    f"{PATH}.bootstrap_interval",
+)
 def intervals(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x, center, error = rng.normal(2.0, 1.7, size=11), np.array([0.7, -1.2]), np.array([[0.3, 0.1], [0.1, 0.8]])

@@ -166,6 +166,7 @@ def series(seed: int) -> Verdict:
 
 
 @oracle(
+    "margin.foundations.linalg.backward_substitution",
     *(f"{PATH}.{name}" for name in ("svd_solve", "loaded_least_squares", "squared_error_gradient", "lu_solve")),
     *(f"{PATH}.{name}" for name in ("cholesky", "lu", "cholesky_solve", "normal_equations", "forward_substitution")),
 )

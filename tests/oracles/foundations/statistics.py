@@ -75,7 +75,11 @@ def posteriors(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.regression_slope", f"{PATH}.correlated_pairs", f"{PATH}.galton_heights")
+@oracle(
+    f"{PATH}.regression_slope",
+    f"{PATH}.correlated_pairs",
+    f"{PATH}.galton_heights",
+)
 def back_to_the_mean(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x, y = rng.normal(3, 2, size=30), rng.normal(-1, 1, size=30)
@@ -93,7 +97,7 @@ def back_to_the_mean(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.fit_glm")
+@oracle("margin.foundations.statistics.GLMFit", f"{PATH}.fit_glm")
 def scored_models(seed: int) -> Verdict:
     """Coefficients by a general optimizer, covariance as the inverse of the curvature by differences."""
     rng = np.random.default_rng(seed)

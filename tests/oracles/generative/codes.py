@@ -113,7 +113,7 @@ def chain_of_latents(seed: int) -> Verdict:
     )
 
 
-@oracle(
+@oracle("margin.generative.autoencoder_network.AutoencoderNetwork",
     f"{PATH}.autoencoder.Autoencoder", f"{PATH}.Autoencoder", f"{PATH}.autoencoder.Autoencoder.reconstruction_errors",
     f"{PATH}.autoencoder.corrupt", f"{PATH}.autoencoder.reconstruction_loss",
 )  # fmt: skip
@@ -121,7 +121,7 @@ def codes_by_hand(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 4)) * [1.0, 20.0, 0.1, 3.0] + [5.0, -30.0, 0.0, 1.0]
     model = Autoencoder(2, (6,), activation="tanh", max_iter=2, random_state=seed).fit(X)
-    module: Any = model._trained()
+    module: Any = model._trained_network()
     center, scale = X.mean(axis=0), X.std(axis=0)
     rows = torch.from_numpy((X[:7] - center) / scale)
 

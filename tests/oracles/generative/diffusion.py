@@ -47,13 +47,13 @@ def losses_of_scores(seed: int) -> Verdict:
         trace=same(scores.jacobian_trace(score, x)[1], trace),
         denoising=same(scores.denoising_score_matching(score, x, 0.6, noise), torch.stack([g @ g / 2 for g in gap])),
         fisher=same(scores.fisher_divergence(score, x, truth), torch.stack([g @ g for g in score(x) - truth])),
-        denoised=same(scores.denoised_by_score(x, truth, 0.6), x + 0.36 * truth),
+        denoised=same(scores.denoise_by_score(x, truth, 0.6), x + 0.36 * truth),
     )
 
 
 @oracle(
-    *(f"{PATH}.mixture.ExactMixture{name}" for name in (".score", ".denoised")),
-    f"{PATH}.guidance.guided",
+    *(f"{PATH}.mixture.ExactMixture{name}" for name in (".score", ".denoise")),
+    f"{PATH}.guidance.guide",
 )
 def mixtures_of_normals(seed: int) -> Verdict:
     """torch's mixture for densities, its slope for scores, and Tweedie's formula for what noise hides."""
@@ -81,11 +81,11 @@ def mixtures_of_normals(seed: int) -> Verdict:
             torch.softmax(weights.double().log() + peer(1.0, 0.0).component_distribution.log_prob(x[:, None]), dim=1),
         ),
         scaled=same(law.scaled(0.7, 0.4).log_density(x), peer(0.7, 0.4).log_prob(x)),
-        diffused=same(law.diffused(schedule, 4).log_density(x), peer(bar**0.5, (1 - bar) ** 0.5).log_prob(x)),
-        denoised=same(law.denoised(x, 0.7, 0.4), (x + 0.16 * slope(0.7, 0.4)) / 0.7),
+        diffused=same(law.diffuse(schedule, 4).log_density(x), peer(bar**0.5, (1 - bar) ** 0.5).log_prob(x)),
+        denoised=same(law.denoise(x, 0.7, 0.4), (x + 0.16 * slope(0.7, 0.4)) / 0.7),
         drawn=same(draws.mean(dim=0), center, 6 * spread / math.sqrt(6000)),
         drawn_spread=same(draws.var(dim=0), peer(1.0, 0.0).variance, 12 * spread**2 / math.sqrt(6000)),
-        guided=same(guidance.guided(x, 2 * x + 1, 1.7), -0.7 * x + 1.7 * (2 * x + 1)),
+        guided=same(guidance.guide(x, 2 * x + 1, 1.7), -0.7 * x + 1.7 * (2 * x + 1)),
     )
 
 
@@ -113,7 +113,7 @@ def chains_of_noise(seed: int) -> Verdict:
     bars_after = schedule.alpha_bars[1:]
     return every(
         step=same(chain.forward_step(schedule, xt, t, noise), alphas.sqrt() * xt + (1 - alphas).sqrt() * noise),
-        jump=same(chain.noised(schedule, x0, t, noise), bars.sqrt() * x0 + (1 - bars).sqrt() * noise),
+        jump=same(chain.add_noise(schedule, x0, t, noise), bars.sqrt() * x0 + (1 - bars).sqrt() * noise),
         law_mean=same(law_mean, bars.sqrt() * x0),
         law_variance=same(law_variance.reshape(-1), (1 - bars).reshape(-1)),
         back=same(mean, torch.stack(wanted_mean)),

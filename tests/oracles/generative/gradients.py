@@ -82,8 +82,10 @@ def bound_of_rows(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.diffusion.latent.LatentDiffusion", f"{PATH}.diffusion.model.DiffusionModel.sample",
-        f"{PATH}.diffusion.model.DiffusionModel.sample_path")  # fmt: skip
+@oracle(
+    f"{PATH}.diffusion.latent.LatentDiffusion",
+    *(f"{PATH}.diffusion.model.DiffusionModel{name}" for name in ("", ".sample", ".sample_path")),
+)
 def codes_are_diffused_and_decoded(seed: int) -> Verdict:
     """Rows on a plane in five dimensions: samples lie on it, as codes times the axes; paths end in the samples."""
     rng = np.random.default_rng(seed)

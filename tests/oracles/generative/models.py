@@ -98,7 +98,10 @@ def paths_of_codes(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.gan.theory.optimal_discriminator", f"{PATH}.gan.theory.gan_value_of")
+@oracle(
+    f"{PATH}.gan.theory.optimal_discriminator",
+    f"{PATH}.gan.theory.gan_value_of",
+)
 def best_answers(seed: int) -> Verdict:
     """Of all discriminators on three points the best, found on a grid; half where nothing is ever seen."""
     rng = np.random.default_rng(seed)
@@ -113,14 +116,20 @@ def best_answers(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.VAE", f"{PATH}.vae.VAE", f"{PATH}.vae.VAE.sample", f"{PATH}.workflow.follow")
+@oracle(
+    "margin.generative.vae_network.VAENetwork",
+    f"{PATH}.VAE",
+    f"{PATH}.vae.VAE",
+    f"{PATH}.vae.VAE.sample",
+    f"{PATH}.workflow.follow",
+)
 def fitted_autoencoder(seed: int) -> Verdict:
     """Encoder and decoder are applied by hand to scaled columns; the bound by torch's laws at the same draws."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3)) * [1.0, 20.0, 30.0] + [5.0, -3.0, 0.0]
     X[:, 1] += 15 * X[:, 0]
     model = VAE(2, (6,), max_iter=2, bound_samples=500, random_state=seed).fit(X)
-    module: Any = model._trained()
+    module: Any = model._trained_network()
     module.noise_level.data.fill_(-0.1)  # after so few epochs it would still be near 0, where mistakes hide
     rows = X[:4]
     noise_deviation = float(np.exp(0.5 * module.log_variance.item()))

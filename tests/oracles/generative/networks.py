@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from scipy import stats
 from tests.oracles import oracle
 from tests.oracles.generative.diffusion import normals, same
-from torch import nn
+from torch import Tensor
 from torch.nn import functional
 
 from margin.core.verdict import Verdict, equal, every, near
@@ -23,7 +24,10 @@ from margin.notes.claims.chance import plausible
 PATH = "margin.generative"
 
 
-@oracle(f"{PATH}.gan.networks.MLPGenerator", f"{PATH}.gan.networks.MLPDiscriminator")
+@oracle(
+    f"{PATH}.gan.networks.MLPGenerator",
+    f"{PATH}.gan.networks.MLPDiscriminator",
+)
 def layers_of_a_game(seed: int) -> Verdict:
     """With classes and without, bounded and not; leaky rectifiers between linear maps."""
     z, x, label, parts = normals(seed, 4, 3), normals(seed + 1, 4, 5), torch.tensor([0, 2, 1, 2]), {}
@@ -48,19 +52,22 @@ def layers_of_a_game(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle(f"{PATH}.diffusion.networks.TransformerDenoiser", f"{PATH}.diffusion.objective.denoising_loss")
+@oracle(
+    "margin.generative.diffusion.schedules.noise_schedule",
+    f"{PATH}.diffusion.networks.TransformerDenoiser",
+    f"{PATH}.diffusion.objective.denoising_loss",
+)
 def denoisers_by_hand(seed: int) -> Verdict:
     """Patches of an image that is not square; errors of every kind of prediction with the draws of the same noise."""
     net: Any = TransformerDenoiser((2, 4, 6), 8, depth=1, heads=2, patch=2, n_classes=3).double()
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        nn.init.normal_(net.positions)
-        nn.init.normal_(net.last.weight)
+    generator = torch.Generator().manual_seed(seed)
+    for weight in net.parameters():  # gates and the last layer begin at 0, where mistakes behind them would hide
+        weight.data.add_(0.4 * torch.randn(weight.shape, generator=generator, dtype=weight.dtype))
     x, level, label = normals(seed, 3, 2, 4, 6), torch.tensor([0.1, 0.5, 0.9]).double(), torch.tensor([0, 2, 1])
     patches = x.reshape(3, 2, 2, 2, 3, 2).permute(0, 2, 4, 1, 3, 5).reshape(3, 6, 8)
     h = patches @ net.first.weight.T + net.first.bias + net.positions
     for block in net.blocks:
-        h = block(h, net.embedding(level, label))
+        h = _gated(block, h, net.embedding(level, label))
     tokens = functional.layer_norm(h, (8,), net.norm.weight, net.norm.bias) @ net.last.weight.T + net.last.bias
     image = tokens.reshape(3, 2, 3, 2, 2, 2).permute(0, 3, 1, 4, 2, 5).reshape(3, 2, 4, 6)
     with torch.random.fork_rng():
@@ -72,6 +79,23 @@ def denoisers_by_hand(seed: int) -> Verdict:
         shape=equal(tuple(net.positions.shape), (6, 8)),
         **_losses(seed),
     )
+
+
+def _gated(block: Any, x: Tensor, told: Tensor) -> Tensor:
+    """A block of two heads: each part is normalized, scaled and moved, and what it adds is gated, by the embedding."""
+    width = x.shape[2]
+    scale_1, move_1, gate_1, scale_2, move_2, gate_2 = (
+        (told @ block.tell.weight.T + block.tell.bias)[:, None, k * width : (k + 1) * width] for k in range(6)
+    )
+    mixed = (functional.layer_norm(x, (width,)) * (1 + scale_1) + move_1) @ block.attend.weight.T + block.attend.bias
+    heads = []
+    for columns in (range(width // 2), range(width // 2, width)):
+        q, k, v = (mixed[..., [part * width + column for column in columns]] for part in range(3))
+        heads.append(torch.softmax(q @ k.transpose(1, 2) / math.sqrt(width / 2), dim=2) @ v)
+    x = x + gate_1 * (torch.cat(heads, dim=2) @ block.join.weight.T + block.join.bias)
+    h = functional.layer_norm(x, (width,)) * (1 + scale_2) + move_2
+    h = functional.gelu(h @ block.expand.weight.T + block.expand.bias)
+    return x + gate_2 * (h @ block.shrink.weight.T + block.shrink.bias)
 
 
 def _losses(seed: int) -> dict[str, Verdict]:

@@ -16,7 +16,11 @@ from margin.graphical.network import DiscreteNetwork
 PATH = "margin.graphical"
 
 
-@oracle(f"{PATH}.network.DiscreteNetwork", f"{PATH}.network.DiscreteNetwork.joint")
+@oracle(
+    "margin.graphical.junction_tree.calibrated",
+    f"{PATH}.network.DiscreteNetwork",
+    f"{PATH}.network.DiscreteNetwork.joint",
+)
 def networks_state_by_state(seed: int) -> Verdict:
     """Four variables of different sizes, one with two parents: every state's probability is a product of entries."""
     rng = np.random.default_rng(seed)

@@ -69,7 +69,12 @@ def _columns(layer: Any, h: int) -> tuple[slice, slice]:
     return slice(h * layer.d_head, (h + 1) * layer.d_head), slice(group * layer.d_head, (group + 1) * layer.d_head)
 
 
-@oracle(f"{PATH}.attention.decoder.MultiHeadAttention")
+@oracle(
+    "margin.neural.attention.rotary.rotary",
+    "margin.neural.attention.decoder.split_heads",
+    "margin.neural.attention.decoder.join_heads",
+    f"{PATH}.attention.decoder.MultiHeadAttention",
+)
 def attention_in_heads(seed: int) -> Verdict:
     """Also in pieces with a cache, among them as many tokens as there are heads."""
     plain = spread(lambda: MultiHeadAttention(6, 3), seed)
@@ -110,7 +115,11 @@ def attention_in_heads(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle(f"{PATH}.attention.decoder.TransformerBlock", f"{PATH}.attention.decoder.FeedForward")
+@oracle(
+    "margin.neural.attention.masks.causal_mask",
+    f"{PATH}.attention.decoder.TransformerBlock",
+    f"{PATH}.attention.decoder.FeedForward",
+)
 def blocks_by_hand(seed: int) -> Verdict:
     x, memory = normal(seed, 5, 8), normal(seed + 1, 4, 8)
     parts = {}

@@ -78,7 +78,7 @@ def gradients_of_unequal_parts(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.estimators.MLPRegressor.iterate")
+@oracle("margin.neural.estimators.MLPRegressor", f"{PATH}.estimators.MLPRegressor.iterate")
 def records_of_a_regressor(seed: int) -> Verdict:
     """One batch per epoch: a loss is half the mean square before the step, in units of the variance of y."""
     rng = np.random.default_rng(seed)

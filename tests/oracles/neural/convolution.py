@@ -47,14 +47,23 @@ def convolution_of_images(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.convolution.equations.conv1d")
+@oracle(
+    f"{PATH}.convolution.equations.conv1d",
+)
 def convolution_of_signals(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 11), normal(seed, 4, 3, 3), normal(seed, 4)
     options: dict[str, Any] = {"stride": 2, "padding": 3, "dilation": 2}
     return same(conv1d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv1d(x, w, b, **options))
 
 
-@oracle(f"{PATH}.convolution.backward.conv_backward")
+@oracle(
+    "margin.neural.convolution.transposed.stretch",
+    "margin.neural.convolution.padding.padding_widths",
+    "margin.neural.convolution.padding.pad",
+    "margin.neural.convolution.equations.patches",
+    "margin.neural.convolution.equations.flip",
+    f"{PATH}.convolution.backward.conv_backward",
+)
 def gradients_of_convolution(seed: int) -> Verdict:
     x, w, b = (normal(seed, *shape).requires_grad_() for shape in ((2, 3, 9, 8), (4, 3, 3, 2), (4,)))
     options: dict[str, Any] = {"stride": (2, 3), "padding": (1, 2), "dilation": (2, 1)}
@@ -65,7 +74,9 @@ def gradients_of_convolution(seed: int) -> Verdict:
     return every(**{name: same(ours, theirs) for name, ours, theirs in zip(gradients._fields, gradients, expected)})
 
 
-@oracle(f"{PATH}.convolution.transposed.conv_transpose")
+@oracle(
+    f"{PATH}.convolution.transposed.conv_transpose",
+)
 def transposed_convolution(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 4, 5), normal(seed, 3, 2, 3, 2), normal(seed, 2)
     options: dict[str, Any] = {"stride": (2, 3), "padding": (1, 0), "output_padding": (1, 2), "dilation": (2, 1)}
@@ -73,7 +84,12 @@ def transposed_convolution(seed: int) -> Verdict:
     return same(conv_transpose(x.numpy(), w.numpy(), b.numpy(), **options), expected)
 
 
-@oracle(f"{PATH}.convolution.upsampling.upsample", f"{PATH}.convolution.upsampling.interpolation_matrix")
+@oracle(
+    "margin.neural.convolution.upsampling.resize",
+    "margin.neural.convolution.pooling.max_unpool",
+    f"{PATH}.convolution.upsampling.upsample",
+    f"{PATH}.convolution.upsampling.interpolation_matrix",
+)
 def enlarged_images(seed: int) -> Verdict:
     x, w = normal(seed, 2, 3, 4, 5), normal(seed, 3, 2, 3, 3)
     values, indices = functional.max_pool2d(normal(seed, 2, 3, 8, 10), 2, return_indices=True)

@@ -21,7 +21,7 @@ from margin.neural.nets.mlp import MLP
 from margin.neural.weights import build
 
 
-@oracle(f"{PATH}.diagnostics.influence.parameter_influence")
+@oracle("margin.neural.nets.mlp.Trace", f"{PATH}.diagnostics.influence.parameter_influence")
 def one_parameter_moved(seed: int) -> Verdict:
     """A copy with one entry larger, layer by layer; slopes from a copy with it larger and one with it smaller."""
     net: Any = build(lambda: MLP([3, 4, 5, 2], "tanh"), seed, torch.float64).requires_grad_(False)

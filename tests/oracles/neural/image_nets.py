@@ -151,7 +151,9 @@ def work_counted_by_loops(seed: int) -> Verdict:
     )
 
 
-@oracle(*(f"{PATH}.convolution.{name}" for name in ("sizes.conv_arithmetic", "symmetry.invariance_error")))
+@oracle(
+    *(f"{PATH}.convolution.{name}" for name in ("sizes.conv_arithmetic", "symmetry.invariance_error")),
+)
 def sizes_and_changes(seed: int) -> Verdict:
     """A layer really made, its outputs and weights counted; the change of a function under a roll, entry by entry."""
     size, kernel, stride, padding, filters, channels = 11 + seed % 3, 3, 2, 1, 5, 2
@@ -176,7 +178,11 @@ def sizes_and_changes(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.convolution.pooling.downsample", f"{PATH}.convolution.layers.ResizeConv2d")
+@oracle(
+    "margin.neural.convolution.pooling.subsample",
+    f"{PATH}.convolution.pooling.downsample",
+    f"{PATH}.convolution.layers.ResizeConv2d",
+)
 def smaller_and_larger(seed: int) -> Verdict:
     x, layer = normal(seed, 2, 3, 6, 4), build(lambda: ResizeConv2d(3, 2, 3, scale=2), seed, torch.float64)
     blocks = x.numpy().reshape(2, 3, 3, 2, 2, 2)

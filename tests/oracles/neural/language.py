@@ -30,7 +30,7 @@ def texts_through_bert(seed: int) -> Verdict:
     return every(
         states=same(net.states(ids, segments), states),
         no_segments=same(net.states(ids), net.states(ids, torch.zeros_like(ids))),
-        pooled=same(net.pooled(states), pooled),
+        pooled=same(net.pool(states), pooled),
         tokens=same(outputs.tokens, h @ net.embedding.tokens.weight.T + net.token_bias),
         next_sentence=same(outputs.next_sentence, pooled @ net.next_sentence.weight.T + net.next_sentence.bias),
         parameters=equal(

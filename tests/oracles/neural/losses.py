@@ -199,7 +199,23 @@ def largest_of_pieces(seed: int) -> Verdict:
     )
 
 
-@oracle(*(f"{PATH}.activations.table.{name}" for name in ("TABLE", "activation_layer", "activation_table")))
+# Of those that have a bend or a jump at 0; a derivative of ELU is continuous because its unit slope meets that of x.
+CONTINUITY = {"binary_step": "not continuous", "relu": "C^0", "leaky_relu": "C^0", "elu": "C^1"}
+
+
+@oracle(
+    "margin.neural.activations.slopes.tanh_slope",
+    "margin.neural.activations.rectified.LeakyReLU",
+    "margin.neural.activations.rectified.ELU",
+    "margin.neural.activations.layers.BinaryStep",
+    "margin.neural.activations.gated.SiLU",
+    "margin.neural.activations.gated.GELU",
+    "margin.neural.activations.functions.gaussian",
+    "margin.neural.activations.bounded.Tanh",
+    "margin.neural.activations.bounded.Sigmoid",
+    "margin.neural.activations.bounded.Heaviside",
+    *(f"{PATH}.activations.table.{name}" for name in ("TABLE", "activation_layer", "activation_table")),
+)
 def the_table_by_differences(seed: int) -> Verdict:
     """Every line: its layer has its values, its slope is a difference quotient, and its values stay in its range."""
     x, h = tensor(np.concatenate([drawn(seed, 30), np.linspace(-9.0, 9.0, 20)])), 1e-6
@@ -213,6 +229,7 @@ def the_table_by_differences(seed: int) -> Verdict:
             layer=near(layer(x), y, tolerance=1e-6),
             slope=near(line.slope(x), quotient, tolerance=1e-4),
             named=equal(rows[line.name]["formula"], line.formula),
+            continuity=equal(rows[line.name]["continuity"], CONTINUITY.get(line.name, "C^inf")),
             within=equal(bool(line.low - 1e-5 <= float(y.min()) and float(y.max()) <= line.high + 1e-5), True),
         )
     return every(**parts)

@@ -157,7 +157,11 @@ def approximations(seed: int) -> Verdict:
     )  # fmt: skip
 
 
-@oracle(*(f"{PATH}.counting.{name}" for name in ("parameter_count", "compare_depths")))
+@oracle(
+    "margin.neural.theory.counting.shallow_regions",
+    "margin.neural.theory.counting.region_limit",
+    *(f"{PATH}.counting.{name}" for name in ("parameter_count", "compare_depths")),
+)
 def counted_networks(seed: int) -> Verdict:
     """By building the network; the next wider one is too large."""
     rng = np.random.default_rng(seed)

@@ -64,10 +64,16 @@ def encoders_of_padded_batches(seed: int) -> Verdict:
     for first in (True, False):
         config = TransformerConfig(6, 3, n_blocks=2, d_ff=7, activation="relu", norm_first=first, context=9)
         net = spread(lambda c=config: EncoderTransformer(7, c), seed)
-        x = _embedded(net.embedding, IDS)
+        x, maps = _embedded(net.embedding, IDS), []
         for layer in torch_stack(net.stack, config):
+            looking = layer.norm1(x) if first else x
+            masked = {"key_padding_mask": ~KNOWN, "average_attn_weights": False}
+            maps.append(layer.self_attn(looking, looking, looking, **masked)[1])
             x = layer(x, src_key_padding_mask=~KNOWN)
         x = net.stack.norm(x) if first else x
+        found_maps = net.attention_maps(IDS, KNOWN[:, None, None, :])
+        for k, (ours, theirs) in enumerate(zip(found_maps, maps)):  # what tokens that are there look at
+            parts[f"map_{first}_{k}"] = same(ours.transpose(1, 2)[KNOWN], theirs.transpose(1, 2)[KNOWN])
         found = net(IDS, KNOWN[:, None, None, :])
         parts[f"norms_first_{first}"] = same(found[KNOWN], x[KNOWN])
     return every(**parts)
@@ -113,7 +119,8 @@ def translators_of_unequal_lengths(seed: int) -> Verdict:
 
 
 @oracle(
-    *(f"{PATH}.attention.positions.{name}" for name in ("LearnedPositions", "fraction_positions", "binary_positions"))
+    "margin.neural.attention.positions.index_positions",
+    *(f"{PATH}.attention.positions.{name}" for name in ("LearnedPositions", "fraction_positions", "binary_positions")),
 )
 def places_written_out(seed: int) -> Verdict:
     learned = spread(lambda: LearnedPositions(9, 4), seed)

@@ -51,7 +51,11 @@ def momentum(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.AdaGrad", f"{PATH}.RMSProp", f"{PATH}.AdaDelta")
+@oracle(
+    f"{PATH}.AdaGrad",
+    f"{PATH}.RMSProp",
+    f"{PATH}.AdaDelta",
+)
 def running_squares(seed: int) -> Verdict:
     g = gradients(seed)
     total, average, of_steps = np.zeros(3), np.zeros(3), np.zeros(3)
@@ -75,7 +79,7 @@ def running_squares(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.Adam")
+@oracle("margin.optimize.rules.Rule", "margin.optimize.rules.AdamW", f"{PATH}.Adam")
 def adam(seed: int) -> Verdict:
     x, m, v = np.array([1.0, -2.0, 0.5]), np.zeros(3), np.zeros(3)
     decayed, plain = [], []

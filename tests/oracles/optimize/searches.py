@@ -11,7 +11,7 @@ from tests.oracles import oracle
 
 from margin.core.verdict import Verdict, below, equal, every, near
 from margin.optimize import bisect, conjugate, derivatives, evolution, flow, interior_point, line_searches, problems
-from margin.optimize.rate_search import rate_range_test
+from margin.optimize.rate_search import RateSweep, rate_range_test
 from margin.optimize.second_order import escape_direction
 
 PATH = "margin.optimize"
@@ -145,7 +145,9 @@ def saddles_and_rates(seed: int) -> Verdict:
     start, rates, calls = np.array([1.0, -2.0]), [0.5, 0.05, 1.2], np.array([1.0, 3.0])
     sweep = rate_range_test(lambda x: float(calls @ x**2), lambda x: 2 * calls * x, start, rates, steps=3)
     losses = [float(calls @ (start * (1 - 2 * r * calls) ** 3) ** 2) for r in sorted(rates)]
+    slow = RateSweep(np.array([0.1, 0.2, 0.4, 0.8]), np.array([9.0, 3.0, 4.0, 8.5]), 8.0)  # the first step led uphill
     return every(
+        limit_is_above_the_best=near([slow.best, slow.limit], [0.2, 0.8], tolerance=1e-12),
         directions=near([abs(v @ Q[:, 0]) for v in escapes], np.ones(3), tolerance=1e-9),
         bowl=equal([v is None for v in bowl], [True] * 3),
         losses=near(sweep.losses, losses, tolerance=1e-6),

@@ -43,7 +43,12 @@ def merges_by_recounting(words: dict[bytes, int], n: int, least: int) -> list[tu
     return merges
 
 
-@oracle(f"{PATH}.bpe_merging.learn_merges", f"{PATH}.bpe_merging.merge_symbols", f"{PATH}.bpe.BytePairTokenizer")
+@oracle(
+    "margin.text.pieces.split_pieces",
+    f"{PATH}.bpe_merging.learn_merges",
+    f"{PATH}.bpe_merging.merge_symbols",
+    f"{PATH}.bpe.BytePairTokenizer",
+)
 def merges_the_slow_way(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     words = {

@@ -29,7 +29,10 @@ def gain_of_a_wave(seed: int) -> Verdict:
     )
 
 
-@oracle(*(f"margin.vision.features.filters.{name}" for name in ("low_pass_mask", "high_pass")))
+@oracle(
+    "margin.vision.features.filters.low_pass",
+    *(f"margin.vision.features.filters.{name}" for name in ("low_pass_mask", "high_pass")),
+)
 def gains_of_masks(seed: int) -> Verdict:
     """Half the power at the cutoff for both kinds, and their formulas elsewhere; what is left has mean 0."""
     rng = np.random.default_rng(seed)

@@ -57,7 +57,7 @@ def outputs(rpn: Any, maps: torch.Tensor) -> list[np.ndarray]:
             for layer in (rpn.scores, rpn.offsets)]  # fmt: skip
 
 
-@oracle(f"{PATH}.FasterRCNN", f"{PATH}.RPN")
+@oracle("margin.vision.detection.anchors.anchor_targets", f"{PATH}.FasterRCNN", f"{PATH}.RPN")
 def proposals_anchor_by_anchor(seed: int) -> Verdict:
     """All anchors are sampled, there being fewer than 256; the second stage is Fast R-CNN's on the proposals."""
     net: Any = ready(lambda: FasterRCNN(1, 3, 2, SCALES, n_proposals=KEPT), seed)

@@ -158,7 +158,7 @@ def regions_of_one_map(seed: int) -> Verdict:
     return every(**checked(net, scene, features, False, seed), sizes=equal(sizes, (8 * 9, 16)))
 
 
-@oracle(f"{PATH}.selective_search.selective_search")
+@oracle("margin.vision.detection.selective_search.segment_pixels", f"{PATH}.selective_search.selective_search")
 def merged_boxes(seed: int) -> Verdict:
     """Boxes around the pixels of every segment and of every merger, the last first, none twice.
 

@@ -11,7 +11,7 @@ from margin.compiled.boosting import store
 from margin.trees import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from margin.trees.boosting import boosting_rounds, bundling, growing
 from margin.trees.boosting.bundle_kernels import shared_sums  # as it is written
-from margin.trees.boosting.bundling import bundled, find_bundles
+from margin.trees.boosting.bundling import bundle, find_bundles
 from margin.trees.boosting.histogram_kernels import add_rows
 from margin.trees.boosting.kernel_types import COLUMN
 
@@ -49,7 +49,7 @@ def read_back(stored, bundles, n_bins):
 
 def test_nothing_is_lost():
     codes, n_bins = sparse_part()
-    stored, bundles = bundled(codes, n_bins, np.zeros(17, dtype=bool))
+    stored, bundles = bundle(codes, n_bins, np.zeros(17, dtype=bool))
     assert stored.shape[1] == 3  # colors, counts, shapes
     np.testing.assert_array_equal(read_back(stored, bundles, n_bins), codes)
 
@@ -74,7 +74,7 @@ def test_what_excludes_only_on_the_sample_is_kept_apart(monkeypatch):
     n_bins = np.maximum(n_bins, 2)
     group = find_bundles(codes, n_bins, np.zeros(17, dtype=bool))
     assert group[0] == group[1]
-    stored, bundles = bundled(codes, n_bins, np.zeros(17, dtype=bool))
+    stored, bundles = bundle(codes, n_bins, np.zeros(17, dtype=bool))
     assert bundles.base[1] == bundles.base[8] == -1
     assert bundles.base[0] >= 0
     np.testing.assert_array_equal(read_back(stored, bundles, n_bins), codes)
@@ -86,7 +86,7 @@ def test_categories_missing_values_and_dense_columns_stay_by_themselves():
     categorical[0] = True
     codes[::3, 2] = 255
     codes[:, 9] = 1
-    bundles = bundled(codes, n_bins, categorical)[1]
+    bundles = bundle(codes, n_bins, categorical)[1]
     assert (bundles.base[[0, 2, 9]] == -1).all()
     assert (bundles.base >= 0).sum() == 14
 
@@ -95,7 +95,7 @@ def test_categories_missing_values_and_dense_columns_stay_by_themselves():
 def test_a_bundle_holds_254_codes(levels):
     codes = np.eye(levels, dtype=np.uint8)[np.random.default_rng(0).permutation(3 * levels) % levels]
     n_bins = np.full(levels, 2)
-    stored, bundles = bundled(codes, n_bins, np.zeros(levels, dtype=bool))
+    stored, bundles = bundle(codes, n_bins, np.zeros(levels, dtype=bool))
     assert stored.shape[1] == -(-levels // 254)
     assert stored.max() <= 254
     np.testing.assert_array_equal(read_back(stored, bundles, n_bins), codes)
@@ -103,14 +103,14 @@ def test_a_bundle_holds_254_codes(levels):
 
 def test_a_dense_table_is_returned_as_it_is():
     codes = np.random.default_rng(0).integers(0, 255, (500, 4)).astype(np.uint8)
-    stored, bundles = bundled(codes, np.full(4, 255), np.zeros(4, dtype=bool))
+    stored, bundles = bundle(codes, np.full(4, 255), np.zeros(4, dtype=bool))
     assert stored is codes
     assert bundles is None
 
 
 def test_sums_of_members_are_exact():
     codes, n_bins = sparse_part()
-    stored, bundles = bundled(codes, n_bins, np.zeros(17, dtype=bool))
+    stored, bundles = bundle(codes, n_bins, np.zeros(17, dtype=bool))
     rng = np.random.default_rng(2)
     cells = rng.integers(-(2**40), 2**40, len(codes))
     rows = np.sort(rng.choice(len(codes), 700, replace=False)).astype(np.int32)
@@ -132,7 +132,7 @@ def _small_tables_share_too(monkeypatch):
 
 
 def without_bundles(monkeypatch):
-    monkeypatch.setattr(boosting_rounds, "bundled", lambda codes, n_bins, categorical: (codes, None))
+    monkeypatch.setattr(boosting_rounds, "bundle", lambda codes, n_bins, categorical: (codes, None))
 
 
 def fitted(model, X, y):

@@ -87,7 +87,7 @@ def test_value_gradient_and_hessian_agree_with_automatic_differentiation(loss):
 def test_the_start_is_the_best_constant(loss):
     rng = np.random.default_rng(1)
     y, w = targets(loss, rng), rng.uniform(0.5, 2.0, 50)
-    loss = loss.adapted(y, np.median(y), w) if isinstance(loss, HuberLoss) else loss
+    loss = loss.adapt(y, np.median(y), w) if isinstance(loss, HuberLoss) else loss
 
     def total(c):
         return (w * loss.evaluate(y, np.full(50, c))[0]).sum()

@@ -17,7 +17,7 @@ from margin.compiled.boosting import (
     take_part,
     wait_for,
 )
-from margin.core.parallel import assisted
+from margin.core.parallel import with_assistants
 from margin.core.team import OVER, new_board
 from margin.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from margin.trees.boosting import growing
@@ -82,7 +82,7 @@ def test_rows_are_counted_and_divided_as_by_numpy(threads, columns, start, stop)
     lefts, parts = np.empty(4, dtype=np.int64), np.empty(4 * columns * 256, dtype=np.int64)
     before, board = rows.copy(), new_board(threads)
     growth = growth_of(codes, rows, packed, goes_left, lefts, parts)
-    with assisted(lambda _: follow(growth, board), threads):
+    with with_assistants(lambda _: follow(growth, board), threads):
         for kind in (FILL, DIVIDE, PLACE):
             lead(kind, start, stop, 4, stored, growth, board)
     board[OVER] = 1

@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 from margin import store
 from margin.trees import ExtraTreesRegressor, RandomForestClassifier
 from margin.trees.forest import growing
-from margin.trees.forest.bootstrap import STEP, _hashed, sample_counts, tree_keys
+from margin.trees.forest.bootstrap import STEP, _hash, sample_counts, tree_keys
 from margin.trees.forest.out_of_bag import bootstrap_counts
 
 ROWS = np.random.default_rng(0).normal(size=(60, 3))
@@ -15,7 +15,7 @@ CLASSES = (ROWS[:, 0] + ROWS[:, 1] > 0).astype(int) + (ROWS[:, 2] > 1)
 
 
 def test_the_hash_is_splitmix64():
-    first = _hashed(np.arange(1, 4, dtype=np.uint64) * STEP)  # the generator with the seed 0
+    first = _hash(np.arange(1, 4, dtype=np.uint64) * STEP)  # the generator with the seed 0
     assert [hex(number) for number in first.tolist()] == [
         "0xe220a8397b1dcdaf",
         "0x6e789e6aa1b965f4",

@@ -52,7 +52,7 @@ class Form:
         for rule in self.rules if fitted else ():
             rule(attributes, sizes)
 
-    def undeclared(self, attributes: Mapping[str, Any]) -> list[str]:
+    def list_undeclared(self, attributes: Mapping[str, Any]) -> list[str]:
         """Names of attributes that have no declaration."""
         return [name for name in attributes if name not in self.attributes and name not in COMMON]
 

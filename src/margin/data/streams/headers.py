@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from margin.data.streams.sources import ArrowRows, ParquetRows, RowSource, named_file
-from margin.data.streams.stream_columns import StreamColumns, made_of
+from margin.data.streams.stream_columns import StreamColumns, describe_kind
 from margin.data.streams.text_rows import TextRows
 
 __all__ = ["check_headers", "first_rows"]
@@ -70,7 +70,7 @@ def _same_columns(name: str, columns: Sequence[str], first: str, expected: Seque
 
 
 def _same_type(name: str, column: str, table: Any, first: str, expected: Any) -> None:
-    here, there = made_of(table.column(column).type), made_of(expected.column(column).type)
+    here, there = describe_kind(table.column(column).type), describe_kind(expected.column(column).type)
     if here != there:
         raise ValueError(f"{name}: column {column!r} holds {here} here, and {there} in {first}.")
 
@@ -98,7 +98,7 @@ def column_types(source: RowSource) -> dict[str, str] | None:
         return dict.fromkeys([*source.names, *source.constants], "strings")
     if isinstance(source, ParquetRows | ArrowRows):
         schema = _schema(source)
-        return {field.name: made_of(field.type) for field in schema} | dict.fromkeys(source.constants, "strings")
+        return {field.name: describe_kind(field.type) for field in schema} | dict.fromkeys(source.constants, "strings")
     return None
 
 

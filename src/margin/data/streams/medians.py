@@ -76,7 +76,7 @@ class MedianSearch:
 
     def count(self, X: np.ndarray) -> list[list[KeyCounts]]:
         """What some rows add to this pass."""
-        return [_counted_all(keys, sought) for keys, sought in zip(map(_keys, X.T), self.sought)]
+        return [_count_all(keys, sought) for keys, sought in zip(map(_keys, X.T), self.sought)]
 
     @staticmethod
     def merge(first: list[list[KeyCounts]], second: list[list[KeyCounts]]) -> list[list[KeyCounts]]:
@@ -89,7 +89,7 @@ class MedianSearch:
                 sought, counts = _middles(counts[0])
             self.sought[j] = []
             for interval, its in zip(sought, counts):
-                narrowed = _narrowed(interval, its)
+                narrowed = _narrow(interval, its)
                 if narrowed.shift:
                     self.sought[j].append(narrowed)
                 else:
@@ -103,7 +103,7 @@ def _middles(counts: KeyCounts) -> tuple[list[KeyRange], list[KeyCounts]]:
     return [KeyRange(0, BITS, rank, n) for rank in ranks], [counts] * len(ranks)
 
 
-def _narrowed(interval: KeyRange, counts: KeyCounts) -> KeyRange:
+def _narrow(interval: KeyRange, counts: KeyCounts) -> KeyRange:
     """The interval of the next pass; ``shift`` is 0 where the value itself is found."""
     if counts.lowest == counts.highest:
         return KeyRange(counts.lowest, 0, 0, interval.size)
@@ -113,13 +113,13 @@ def _narrowed(interval: KeyRange, counts: KeyCounts) -> KeyRange:
     return KeyRange(int(counts.keys[place]), interval.next_shift, interval.rank - int(before[place]) + size, size)
 
 
-def _counted_all(keys: np.ndarray, sought: list[KeyRange]) -> list[KeyCounts]:
+def _count_all(keys: np.ndarray, sought: list[KeyRange]) -> list[KeyCounts]:
     if len(sought) == 2 and sought[0][:2] == sought[1][:2]:  # both middle values are still in one interval
-        return [_counted(keys, sought[0])] * 2
-    return [_counted(keys, interval) for interval in sought]
+        return [_count_keys(keys, sought[0])] * 2
+    return [_count_keys(keys, interval) for interval in sought]
 
 
-def _counted(keys: np.ndarray, interval: KeyRange) -> KeyCounts:
+def _count_keys(keys: np.ndarray, interval: KeyRange) -> KeyCounts:
     if interval.shift < BITS:
         keys = keys[keys >> np.uint64(interval.shift) == np.uint64(interval.prefix)]
     if not len(keys):

@@ -110,9 +110,9 @@ class FrameRows:
     def tables(self, columns: Sequence[str] | None, types: Mapping[str, Any]) -> Iterator[pyarrow.Table]:
         for frame in self.frames() if callable(self.frames) else [self.frames]:
             table = _arrow(self.name, frame)
-            yield table if columns is None else self._selected(table, columns)
+            yield table if columns is None else self._select(table, columns)
 
-    def _selected(self, table: Any, columns: Sequence[str]) -> Any:
+    def _select(self, table: Any, columns: Sequence[str]) -> Any:
         lacking = [name for name in columns if name not in table.column_names]
         if lacking:
             raise ValueError(f"{self.name}: lacks the column {lacking[0]!r} that the stream begins with.")

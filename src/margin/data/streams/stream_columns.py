@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.streaming import RowBlock
-from margin.data.coercion import coerced, spelling_of
+from margin.data.coercion import coerce, spelling_of
 from margin.data.columnar import from_arrow
 from margin.data.kinds import KINDS, missing_mask
 from margin.data.table import Table, UnknownColumnError, close_names
@@ -65,7 +65,7 @@ class StreamColumns:
         import pyarrow.compute as pc
 
         kind = self.kinds[name]
-        found = made_of(column.type)
+        found = describe_kind(column.type)
         if found == "nothing":
             return np.repeat(ABSENT.get(kind, np.array([None], dtype=object)), len(column))
         expected = self.stored_as[name]
@@ -84,10 +84,10 @@ class StreamColumns:
         import pyarrow as pa
 
         series = pd.Series(np.asarray(column.cast(pa.string()).to_numpy(zero_copy_only=False), dtype=object), name=name)
-        values = coerced(series, kind, self.spellings[name])
+        values = coerce(series, kind, self.spellings[name])
         if kind in ("category", "text"):
             return values
-        lost = missing_mask(values) & ~missing_mask(coerced(series, "category"))
+        lost = missing_mask(values) & ~missing_mask(coerce(series, "category"))
         if lost.any():
             row = int(np.flatnonzero(lost)[0])
             raise ValueError(f"column {name!r} must hold a {kind}, as where the stream begins; got {series[row]!r}.")
@@ -119,11 +119,11 @@ def judge_stream_columns(
     coded = {name: "category" for name in wanted if pa.types.is_dictionary(sample.schema.field(name).type)}
     judged = {name: kinds.get(name, coded.get(name, table.kinds[name])) for name in wanted}
     spelled = {name: spelling_of(_strings(sample.column(name)), kind) for name, kind in judged.items()}
-    stored_as = {name: made_of(sample.column(name).type) for name in wanted}
+    stored_as = {name: describe_kind(sample.column(name).type) for name in wanted}
     return StreamColumns(judged, spelled, stored_as, target)
 
 
-def made_of(kind: Any) -> str:
+def describe_kind(kind: Any) -> str:
     """What an Arrow column holds, as an error says it."""
     import pyarrow as pa
 
@@ -137,7 +137,7 @@ def made_of(kind: Any) -> str:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "strings"
     if types.is_dictionary(kind):
-        return made_of(kind.value_type)
+        return describe_kind(kind.value_type)
     return "nothing" if types.is_null(kind) else f"{kind} values"
 
 
@@ -145,7 +145,7 @@ def _strings(column: Any) -> Any:
     import pandas as pd
     import pyarrow as pa
 
-    if made_of(column.type) != "strings":
+    if describe_kind(column.type) != "strings":
         return pd.Series(np.zeros(0))
     return pd.Series(np.asarray(column.cast(pa.string()).to_numpy(zero_copy_only=False), dtype=object))
 

@@ -48,7 +48,7 @@ def as_pair(owner: str, p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
 
 
 def log_of_base(owner: str, base: float) -> float:
-    r"""\(\ln b\), the number of nats in one unit of information to the base \(b > 1\)."""
+    r""":math:`\ln b`, the number of nats in one unit of information to the base :math:`b > 1`."""
     if isinstance(base, str) or not math.isfinite(base) or base <= 1:
         raise ValueError(f"{owner}: base must be a number above 1; got {base!r}.")
     return math.log(base)

@@ -14,9 +14,9 @@ __all__ = ["decode", "encode", "huffman_code", "kraft_sum", "mean_code_length", 
 
 
 def shannon_code(q: ArrayLike) -> list[str]:
-    r"""A prefix code with lengths \(\ell(x) = \lceil -\log_2 q(x) \rceil\), one binary word per symbol.
+    r"""A prefix code with lengths :math:`\ell(x) = \lceil -\log_2 q(x) \rceil`, one binary word per symbol.
 
-    Data from \(p\) then cost \(H(p, q) \le \sum_x p(x) \ell(x) < H(p, q) + 1\) bits per symbol.
+    Data from :math:`p` then cost :math:`H(p, q) \le \sum_x p(x) \ell(x) < H(p, q) + 1` bits per symbol.
 
     >>> shannon_code([0.5, 0.25, 0.25])
     ['0', '10', '11']
@@ -30,7 +30,7 @@ def shannon_code(q: ArrayLike) -> list[str]:
 
 
 def huffman_code(p: ArrayLike) -> list[str]:
-    r"""Huffman's prefix code: no code of single symbols is shorter on average, \(H(p) \le \bar\ell < H(p) + 1\).
+    r"""Huffman's prefix code: no code of single symbols is shorter on average, :math:`H(p) \le \bar\ell < H(p) + 1`.
 
     The two least likely subtrees are joined until one is left.
 
@@ -57,7 +57,7 @@ def huffman_code(p: ArrayLike) -> list[str]:
 
 
 def mean_code_length(p: ArrayLike, code: list[str]) -> float:
-    r"""Expected bits per symbol \(\sum_x p(x) \ell(x)\) when data follow \(p\).
+    r"""Expected bits per symbol :math:`\sum_x p(x) \ell(x)` when data follow :math:`p`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def decode(bits: str, code: list[str]) -> list[int]:
 
 
 def kraft_sum(code: list[str]) -> float:
-    r"""\(\sum_x 2^{-\ell(x)}\), at most 1 for every prefix code (Kraft's inequality)."""
+    r""":math:`\sum_x 2^{-\ell(x)}`, at most 1 for every prefix code (Kraft's inequality)."""
     return math.fsum(2.0 ** -len(word) for word in code)
 
 

@@ -25,7 +25,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, base: float = math.e) -> Array:
 
     .. math:: D_{KL}(p \| q) = \sum_x p(x) \log_b \frac{p(x)}{q(x)} = H(p, q) - H(p) \in [0, \infty]
 
-    Zero only for equal distributions, infinite where \(p\) has mass and \(q\) none. It is not a distance:
+    Zero only for equal distributions, infinite where :math:`p` has mass and :math:`q` none. It is not a distance:
     it is not symmetric and the triangle inequality fails.
 
     Parameters
@@ -74,7 +74,7 @@ class DivergenceEstimate(NamedTuple):
 def kl_monte_carlo(
     samples: ArrayLike, log_p: Callable[[Array], Array], log_q: Callable[[Array], Array], base: float = math.e
 ) -> DivergenceEstimate:
-    r"""KL divergence from samples \(x_i \sim p\) and two log-densities.
+    r"""KL divergence from samples :math:`x_i \sim p` and two log-densities.
 
     .. math:: \hat D_{KL}(p \| q) = \frac1n \sum_i \big(\log_b p(x_i) - \log_b q(x_i)\big)
 
@@ -110,7 +110,7 @@ def kl_monte_carlo(
 
 
 def mutual_information(joint: ArrayLike, base: float = math.e) -> float:
-    r"""Mutual information of two discrete variables with the joint table \(p(x, y)\).
+    r"""Mutual information of two discrete variables with the joint table :math:`p(x, y)`.
 
     .. math:: I(X; Y) = D_{KL}\big(p(x, y) \,\|\, p(x) p(y)\big) = H(X) + H(Y) - H(X, Y)
 

@@ -27,7 +27,7 @@ SMALLEST = np.finfo(np.float64).tiny  # has a finite logarithm, which times 0 is
 
 
 def surprise(p: ArrayLike, base: float = math.e) -> Array:
-    r"""Surprise (self-information) of an event of probability \(p\).
+    r"""Surprise (self-information) of an event of probability :math:`p`.
 
     .. math:: S(p) = -\log_b p \in [0, \infty]
 
@@ -54,9 +54,10 @@ class SurpriseLaws(NamedTuple):
 def surprise_laws(
     candidate: Callable[[Array], Array], rng: np.random.Generator, n: int = 1000, tolerance: float = 1e-9
 ) -> SurpriseLaws:
-    r"""Test \(S(1) = 0\), \(S(pq) = S(p) + S(q)\) and \(p < q \Rightarrow S(p) > S(q)\) on random probabilities.
+    r"""Test :math:`S(1) = 0`, :math:`S(pq) = S(p) + S(q)` and :math:`p < q \Rightarrow S(p) > S(q)` on random
+    probabilities.
 
-    Only multiples of \(-\log p\) pass all three; a candidate that fails one is shown by a single pair.
+    Only multiples of :math:`-\log p` pass all three; a candidate that fails one is shown by a single pair.
 
     Parameters
     ----------
@@ -138,11 +139,11 @@ def _x_log_x(x: NDArray[Any], base: float) -> Array:
 
 
 def cross_entropy(p: ArrayLike, q: ArrayLike, base: float = math.e) -> Array:
-    r"""Cross-entropy: the expected surprise of one who believes \(q\) in a world that follows \(p\).
+    r"""Cross-entropy: the expected surprise of one who believes :math:`q` in a world that follows :math:`p`.
 
     .. math:: H(p, q) = -\sum_x p(x) \log_b q(x) = H(p) + D_{KL}(p \| q)
 
-    Infinite when \(q\) rules out what \(p\) allows.
+    Infinite when :math:`q` rules out what :math:`p` allows.
 
     >>> float(cross_entropy([0.5, 0.5], [0.25, 0.75], base=2)) > 1
     True
@@ -153,7 +154,7 @@ def cross_entropy(p: ArrayLike, q: ArrayLike, base: float = math.e) -> Array:
 
 
 def cross_entropy_sampled(samples: ArrayLike, log_q: Callable[[Array], Array], base: float = math.e) -> float:
-    r"""Cross-entropy from samples \(x_i \sim p\): the mean negative log-likelihood under \(q\).
+    r"""Cross-entropy from samples :math:`x_i \sim p`: the mean negative log-likelihood under :math:`q`.
 
     .. math:: \hat H(p, q) = -\frac1n \sum_i \log_b q(x_i)
 

@@ -97,10 +97,10 @@ class NormalParameters(NamedTuple):
 def fit_normal(
     grid: ArrayLike, log_density: Callable[[Array], Array], direction: str, start: NormalParameters
 ) -> NormalParameters:
-    r"""The normal \(q\) closest to a density \(p\) on an even grid, by forward or reverse KL.
+    r"""The normal :math:`q` closest to a density :math:`p` on an even grid, by forward or reverse KL.
 
-    ``"forward"`` minimizes \(D_{KL}(p \| q)\): its solution has the mean and variance of \(p\), so it covers
-    every mode. ``"reverse"`` minimizes \(D_{KL}(q \| p)\), which punishes mass where \(p\) has none, so it
+    ``"forward"`` minimizes :math:`D_{KL}(p \| q)`: its solution has the mean and variance of :math:`p`, so it covers
+    every mode. ``"reverse"`` minimizes :math:`D_{KL}(q \| p)`, which punishes mass where :math:`p` has none, so it
     seeks one mode: the one near ``start``.
 
     Parameters

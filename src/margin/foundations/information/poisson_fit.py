@@ -33,7 +33,7 @@ class PoissonFit:
 
 
 def geometric_pmf(k: NDArray[np.int64], success: float, start: int) -> Array:
-    r"""\(p(k) = \theta (1 - \theta)^{k - s}\) for \(k \ge s\), with \(s\) = 0 (failures) or 1 (trials).
+    r""":math:`p(k) = \theta (1 - \theta)^{k - s}` for :math:`k \ge s`, with :math:`s` = 0 (failures) or 1 (trials).
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def geometric_pmf(k: NDArray[np.int64], success: float, start: int) -> Array:
 
 
 def poisson_pmf(k: NDArray[np.int64], rate: float, *, truncated: bool = False) -> Array:
-    r"""\(q(k) = e^{-\lambda} \lambda^k / k!\); ``truncated`` conditions on \(k \ge 1\).
+    r""":math:`q(k) = e^{-\lambda} \lambda^k / k!`; ``truncated`` conditions on :math:`k \ge 1`.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def poisson_pmf(k: NDArray[np.int64], rate: float, *, truncated: bool = False) -
 
 
 def fit_poisson_to_geometric(success: float = 0.5, start: int = 0, *, truncated: bool = False) -> PoissonFit:
-    r"""The rate \(\lambda\) that minimizes \(H(p, q_\lambda)\) for a geometric \(p\) on \(k \ge s\).
+    r"""The rate :math:`\lambda` that minimizes :math:`H(p, q_\lambda)` for a geometric :math:`p` on :math:`k \ge s`.
 
     .. math:: H(p, q_\lambda) = \lambda - E_p[K] \log\lambda + E_p[\log K!] \quad\Rightarrow\quad \lambda = E_p[K]
 
-    Matching the mean, so the support decides: \(p(k) = 2^{-(k+1)}, k \ge 0\) gives \(\lambda = 1\) and
-    \(p(k) = 2^{-k}, k \ge 1\) gives \(\lambda = 2\). With ``truncated`` the Poisson is conditioned on
-    \(k \ge 1\) and its mean \(\lambda / (1 - e^{-\lambda})\) is matched instead.
+    Matching the mean, so the support decides: :math:`p(k) = 2^{-(k+1)}, k \ge 0` gives :math:`\lambda = 1` and
+    :math:`p(k) = 2^{-k}, k \ge 1` gives :math:`\lambda = 2`. With ``truncated`` the Poisson is conditioned on
+    :math:`k \ge 1` and its mean :math:`\lambda / (1 - e^{-\lambda})` is matched instead.
 
     Parameters
     ----------

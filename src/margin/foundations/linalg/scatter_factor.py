@@ -15,8 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-__all__ = ["ScatterFactor", "triangle"]
+from margin.core.invariants import ArrayOf, Count, FieldsOf
 
+__all__ = ["FACTOR_FIELDS", "ScatterFactor", "triangle"]
+
+#: What a model file holds of a factor.
+FACTOR_FIELDS = FieldsOf({"rows": Count(low=1), "mean": ArrayOf("n_features"), "R": ArrayOf(None, "n_features")})
 BLOCK_ROWS = 1024  # at least four times the columns, so that the factor so far is a small part of each step
 
 

@@ -46,7 +46,7 @@ def eig(A: Any, method: str = "lapack") -> Eigen:
     array([2., 4.])
     """
     A = as_square("eig", "A", A)
-    if _chosen("eig", method, "qr") == "lapack":
+    if _choose_method("eig", method, "qr") == "lapack":
         values, vectors = np.linalg.eig(A)
     else:
         size = _power_of_two_near(A)
@@ -70,7 +70,7 @@ def eigh(A: Any, method: str = "lapack") -> Eigen:
     array([2., 4.])
     """
     A = as_symmetric("eigh", "A", A)
-    if _chosen("eigh", method, "jacobi") == "lapack":
+    if _choose_method("eigh", method, "jacobi") == "lapack":
         return Eigen(*np.linalg.eigh(A))
     size = _power_of_two_near(A)
     values, vectors = jacobi_eigh(A / size)
@@ -86,14 +86,14 @@ def svd(A: Any, method: str = "lapack", *, full: bool = False) -> SVD:
     array([4., 3.])
     """
     A = as_matrix("svd", "A", A, real=True)
-    if _chosen("svd", method, "jacobi") == "lapack":
+    if _choose_method("svd", method, "jacobi") == "lapack":
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
         V = Vt.T
     else:
         size = _power_of_two_near(A)
         U, s, V = jacobi_svd(A / size)
         s = s * size
-    return SVD(_completed(U), s, _completed(V)) if full else SVD(U, s, V)
+    return SVD(_complete(U), s, _complete(V)) if full else SVD(U, s, V)
 
 
 def characteristic_polynomial(A: Any) -> Array:
@@ -130,7 +130,7 @@ def is_eigenpair(A: Any, value: complex, vector: Any, tol: float = 1e-10) -> boo
     return bool(length > 0 and np.linalg.norm(A @ x - value * x) <= tol * np.linalg.norm(A) * length)
 
 
-def _chosen(function: str, method: str, own: str) -> str:
+def _choose_method(function: str, method: str, own: str) -> str:
     if method not in ("lapack", own):
         raise ValueError(f"{function}: method must be 'lapack' or {own!r}; got {method!r}.")
     return method
@@ -148,7 +148,7 @@ def _without_phase(vectors: Array) -> Array:
     return real / np.linalg.norm(real, axis=0)
 
 
-def _completed(thin: Array) -> Array:
+def _complete(thin: Array) -> Array:
     """Orthonormal columns extended to a basis of the whole space."""
     rows, columns = thin.shape
     return np.hstack([thin, np.linalg.qr(thin, mode="complete")[0][:, columns:]]) if columns < rows else thin

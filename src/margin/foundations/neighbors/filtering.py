@@ -42,7 +42,7 @@ def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndar
     for block in _blocks(points, frame):
         radius = max(radius, block.radius)
         for part, products in _products(block, frame):
-            products, half_squares = _padded(products, block.half_squares)
+            products, half_squares = _pad(products, block.half_squares)
             if block.first == 0 and m <= SHORT:
                 scores[part] = _start(products, half_squares, m)
             keep(products, half_squares, block.first, scores[part], index[part], flags, flags.view(np.int64))
@@ -80,7 +80,7 @@ def _start(products: np.ndarray, half_squares: np.ndarray, m: int) -> np.ndarray
     return np.where(np.isnan(bound), np.float32(np.inf), np.nextafter(bound, np.float32(np.inf)))
 
 
-def _padded(products: np.ndarray, half_squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pad(products: np.ndarray, half_squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both with columns up to a multiple of the points that are looked at together; the new ones are infinitely far."""
     missing = -len(half_squares) % TOGETHER
     if not missing:

@@ -37,7 +37,7 @@ class Geometry:
         """``rows`` (n, d) where the metric is a Minkowski distance; equal rows have equal images, to the last bit."""
         if self.angular:
             return _directions(rows)
-        return rows if self.whitener is None else _mapped(rows, self.whitener)
+        return rows if self.whitener is None else _map_rows(rows, self.whitener)
 
     def distances(self, powers: np.ndarray) -> np.ndarray:
         """The distances whose powers are known."""
@@ -105,7 +105,7 @@ def _directions(rows: np.ndarray) -> np.ndarray:
     return scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
 
 
-def _mapped(rows: np.ndarray, J: np.ndarray) -> np.ndarray:
+def _map_rows(rows: np.ndarray, J: np.ndarray) -> np.ndarray:
     """``rows @ J.T`` summed column by column: BLAS may round equal rows differently, and ties would break at random."""
     out = np.zeros((len(rows), len(J)))
     size = max(1, BLOCK_VALUES // len(J))

@@ -19,7 +19,7 @@ __all__ = [
     "nearest_rows",
     "pairs_within",
     "radius_neighbors",
-    "ranked",
+    "rank",
     "without_itself",
 ]
 
@@ -52,10 +52,10 @@ def nearest(
     >>> nearest([[0.0], [1.0], [3.0]], [[2.0]], k=2)
     Neighbors(distances=array([[1., 1.]]), indices=array([[1, 2]]))
     """
-    space, index, queries = _prepared("nearest", X, Q, metric, p, covariance, algorithm)
+    space, index, queries = _prepare("nearest", X, Q, metric, p, covariance, algorithm)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(index.points):
         raise ValueError(f"nearest: k must be an integer from 1 to the {len(index.points)} rows of X; got {k!r}.")
-    return ranked("nearest", space, index, queries, int(k))
+    return rank("nearest", space, index, queries, int(k))
 
 
 def radius_neighbors(
@@ -73,7 +73,7 @@ def radius_neighbors(
     >>> radius_neighbors([[0.0], [1.0], [3.0]], [[2.0], [9.0]], radius=1.0).indices.tolist()
     [array([1, 2]), array([], dtype=int64)]
     """
-    space, index, queries = _prepared("radius_neighbors", X, Q, metric, p, covariance, algorithm)
+    space, index, queries = _prepare("radius_neighbors", X, Q, metric, p, covariance, algorithm)
     return ball(space, index, queries, check_radius("radius_neighbors", radius))
 
 
@@ -121,7 +121,7 @@ def check_radius(caller: str, radius: Any) -> float:
     return float(radius)
 
 
-def ranked(caller: str, space: Geometry, index: NeighborIndex | PairwiseIndex, images: np.ndarray, k: int) -> Neighbors:
+def rank(caller: str, space: Geometry, index: NeighborIndex | PairwiseIndex, images: np.ndarray, k: int) -> Neighbors:
     """The ``k`` nearest points of queries whose images are known."""
     try:
         powers, indices = index.nearest(images, k)
@@ -138,10 +138,12 @@ def ball(space: Geometry, index: NeighborIndex | PairwiseIndex, images: np.ndarr
     distances = space.distances(powers)
     inside = distances <= radius
     cuts = np.searchsorted(of_query[inside], np.arange(1, len(images)))
-    return Neighbors(_ragged(distances[inside], cuts, len(images)), _ragged(of_point[inside], cuts, len(images)))
+    return Neighbors(
+        _cut_ragged(distances[inside], cuts, len(images)), _cut_ragged(of_point[inside], cuts, len(images))
+    )
 
 
-def _prepared(
+def _prepare(
     caller: str, X: Any, Q: Any, metric: str, p: float, covariance: Any, algorithm: str
 ) -> tuple[Geometry, NeighborIndex, np.ndarray]:
     X, Q = _rows(caller, "X", X), _rows(caller, "Q", Q)
@@ -168,7 +170,7 @@ def _rows(caller: str, name: str, values: Any) -> np.ndarray:
     return np.ascontiguousarray(rows)
 
 
-def _ragged(flat: np.ndarray, cuts: np.ndarray, m: int) -> np.ndarray:
+def _cut_ragged(flat: np.ndarray, cuts: np.ndarray, m: int) -> np.ndarray:
     parts = np.empty(m, dtype=object)
     parts[:] = np.split(flat, cuts) if m else []
     return parts

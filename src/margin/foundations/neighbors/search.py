@@ -69,7 +69,7 @@ class NeighborIndex:
             by_tree = by_tree and self.has_tree
             tree = self.tree if by_tree else None  # made before several threads ask for it
             answer = partial(self._nearest, k=k, tree=tree)
-        parts = self._shared_out(queries, answer, SHARED_WORK if by_tree else SCAN_WORK)
+        parts = self._share_out(queries, answer, SHARED_WORK if by_tree else SCAN_WORK)
         powers, index = (np.concatenate(side) for side in zip(*parts))
         if not np.isfinite(powers).all():
             raise OverflowError("powers of distances exceed the range of a float64")
@@ -102,19 +102,19 @@ class NeighborIndex:
     def _nearest(self, queries: np.ndarray, k: int, tree: Any) -> tuple[np.ndarray, np.ndarray]:
         if tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
-            return self._judged(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
+            return self._judge_candidates(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
         if self.exponent == 2.0 and queries.size * len(self.points) > SCAN_WORK:
             m = min(k + SPARE["filter"], len(self.points))
-            return self._judged(queries, k, *filtering.candidates(self.points, queries, m))
-        return self._scanned(queries, k)
+            return self._judge_candidates(queries, k, *filtering.candidates(self.points, queries, m))
+        return self._scan(queries, k)
 
-    def _judged(
+    def _judge_candidates(
         self, queries: np.ndarray, k: int, candidates: np.ndarray, bound: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         m = candidates.shape[1]
         of_query = np.repeat(np.arange(len(queries)), m)
         powers = self._pair_powers(queries, of_query, candidates.ravel()).reshape(-1, m)
-        powers, index = _ranked(powers, candidates, k)
+        powers, index = _rank(powers, candidates, k)
         doubtful = np.flatnonzero(~(powers[:, -1] < bound))
         for part in self._ball_parts(len(doubtful)):
             rows = doubtful[part]
@@ -124,14 +124,14 @@ class NeighborIndex:
             powers[rows], index[rows] = exact_powers[first], points[first]
         return powers, index
 
-    def _scanned(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _scan(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         from margin.compiled.neighbors import scan
 
         powers = np.full((len(queries), k), np.inf)
         index = np.full((len(queries), k), len(self.points), dtype=np.int64)
         tile = np.empty((self.points.shape[1], TILE))
         scan(self.points, queries, self.exponent, powers, index, tile)
-        return _ranked(powers, index, k)
+        return _rank(powers, index, k)
 
     def _ball(
         self, queries: np.ndarray, powers: np.ndarray, offset: int = 0
@@ -162,7 +162,7 @@ class NeighborIndex:
         pair_powers(self.points, queries, *pairs, self.exponent, found)
         return found
 
-    def _shared_out(self, queries: np.ndarray, function: Any, enough: int) -> list[Any]:
+    def _share_out(self, queries: np.ndarray, function: Any, enough: int) -> list[Any]:
         """``function`` of as many parts of the queries as there are threads worth waking."""
         work = queries.size * len(self.points)
         if work < enough:  # one thread and no product large enough for BLAS to wake others
@@ -172,7 +172,7 @@ class NeighborIndex:
             return parallel_map(function, np.array_split(queries, threads), threads)
 
 
-def _ranked(powers: np.ndarray, index: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _rank(powers: np.ndarray, index: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The ``k`` smallest of every row, ascending by power and then by index; rows of a tree mostly are already."""
     wrong = np.flatnonzero(~(powers[:, 1:] > powers[:, :-1]).all(axis=1))
     if 2 * len(wrong) > len(powers):

@@ -12,7 +12,7 @@ from margin.core.arguments import integer, numbers, positive, real
 __all__ = [
     "Array",
     "fraction",
-    "frozen",
+    "freeze",
     "generator",
     "integer",
     "numbers",
@@ -47,7 +47,7 @@ def simplex(owner: str, name: str, value: ArrayLike) -> Array:
     total = p.sum()
     if not abs(total - 1) <= SIMPLEX_TOLERANCE:
         raise ValueError(f"{owner}: {name} must sum to 1; got a sum of {total:.6g}.")
-    return frozen(p / total)
+    return freeze(p / total)
 
 
 def observations(owner: str, value: ArrayLike, *, integers: bool = False, low: float = -np.inf) -> Array:
@@ -81,7 +81,7 @@ def generator(owner: str, rng: Any) -> np.random.Generator:
     return rng
 
 
-def frozen(array: Array) -> Array:
+def freeze(array: Array) -> Array:
     """A private, read-only copy: what a frozen object may hold."""
     array = np.array(array, dtype=np.float64)
     array.flags.writeable = False

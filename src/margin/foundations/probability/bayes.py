@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.probability.arguments import Array, frozen, numbers, positive, real, simplex
+from margin.foundations.probability.arguments import Array, freeze, numbers, positive, real, simplex
 from margin.foundations.probability.normal import Normal
 
 __all__ = ["DiscreteBayes", "bayes", "grid_posterior", "normal_posterior", "posterior"]
@@ -118,7 +118,7 @@ class DiscreteBayes:
             )
         if np.any(np.abs(table.sum(axis=1) - 1) > ROW_TOLERANCE):
             raise ValueError(f"DiscreteBayes: rows of likelihood must sum to 1; got {table.sum(axis=1).tolist()}.")
-        object.__setattr__(self, "likelihood", frozen(table))
+        object.__setattr__(self, "likelihood", freeze(table))
 
     @property
     def joint(self) -> Array:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from margin.foundations.probability.arguments import Array, generator, integer, numbers
-from margin.foundations.probability.quadrature import infinite_sum, panel_integral, tail_integral, weighted
+from margin.foundations.probability.quadrature import infinite_sum, panel_integral, tail_integral, weigh
 
 __all__ = ["Continuous", "Discrete", "Distribution", "Support", "Univariate"]
 
@@ -168,7 +168,7 @@ class Continuous(Univariate):
     def expectation(self, g: Callable[[Array], Array]) -> float:
         def integrand(x: float) -> float:
             with np.errstate(over="ignore"):
-                return float(weighted(self.log_prob(x), g(np.asarray(x))))
+                return float(weigh(self.log_prob(x), g(np.asarray(x))))
 
         edges = self.quantile(PANELS)
         width = float(edges[-1] - edges[0])
@@ -205,7 +205,7 @@ class Discrete(Univariate):
     def expectation(self, g: Callable[[Array], Array]) -> float:
         def term(k: Array) -> Array:
             with np.errstate(over="ignore"):
-                return weighted(self.log_prob(k), g(k))
+                return weigh(self.log_prob(k), g(k))
 
         atoms = self.atoms()
         if np.isfinite(self.support.high):

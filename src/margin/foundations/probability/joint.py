@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.probability.arguments import SIMPLEX_TOLERANCE, Array, frozen, numbers
+from margin.foundations.probability.arguments import SIMPLEX_TOLERANCE, Array, freeze, numbers
 
 __all__ = ["Joint", "marginal_density"]
 
@@ -36,7 +36,7 @@ class Joint:
             raise ValueError(f"Joint: table must be a non-empty array of probabilities; got shape {table.shape}.")
         if not abs(table.sum() - 1) <= SIMPLEX_TOLERANCE:
             raise ValueError(f"Joint: table must sum to 1; got a sum of {table.sum():.6g}.")
-        object.__setattr__(self, "table", frozen(table / table.sum()))
+        object.__setattr__(self, "table", freeze(table / table.sum()))
 
     def marginal(self, keep: int | Sequence[int]) -> Joint:
         """The law of the variables ``keep``, in the order given: all others summed out."""

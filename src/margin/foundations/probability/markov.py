@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csgraph
 
-from margin.foundations.probability.arguments import Array, frozen, generator, integer, numbers
+from margin.foundations.probability.arguments import Array, freeze, generator, integer, numbers
 
 __all__ = ["MarkovChain", "partial_correlation"]
 
@@ -36,7 +36,7 @@ class MarkovChain:
             raise ValueError(f"MarkovChain: P must be a square matrix of probabilities; got shape {P.shape}.")
         if np.any(np.abs(P.sum(axis=1) - 1) > ROW_TOLERANCE):
             raise ValueError(f"MarkovChain: rows of P must sum to 1; got {P.sum(axis=1).tolist()}.")
-        object.__setattr__(self, "P", frozen(P / P.sum(axis=1, keepdims=True)))
+        object.__setattr__(self, "P", freeze(P / P.sum(axis=1, keepdims=True)))
 
     def simulate(self, n: int, rng: np.random.Generator, start: int = 0) -> np.ndarray:
         """States at times 0, ..., n - 1."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.probability.arguments import Array, frozen, integer, numbers, observations, positive, simplex
+from margin.foundations.probability.arguments import Array, freeze, integer, numbers, observations, positive, simplex
 from margin.foundations.probability.distribution import Continuous, Discrete, Support, levels
 from margin.foundations.probability.normal import Normal
 
@@ -88,12 +88,12 @@ class Mixture(Continuous):
         scores = np.stack([c.score(x) for c in self.components if isinstance(c, Normal)], axis=-1)
         return np.sum(self.responsibilities(x) * scores, axis=-1)
 
-    def noised(self, sigma: float) -> Mixture:
+    def add_noise(self, sigma: float) -> Mixture:
         r"""The law of :math:`X + \sigma\epsilon`, :math:`\epsilon` standard normal: each normal component's variance
         grows by :math:`\sigma^2`."""
-        noise = Normal(0, positive("Mixture.noised", "sigma", sigma))
+        noise = Normal(0, positive("Mixture.add_noise", "sigma", sigma))
         if not all(isinstance(component, Normal) for component in self.components):
-            raise ValueError("Mixture.noised: components must be Normal.")
+            raise ValueError("Mixture.add_noise: components must be Normal.")
         return Mixture(self.weights, [c.add(noise) for c in self.components if isinstance(c, Normal)])
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -136,7 +136,7 @@ class Empirical(Discrete):
     data: Array
 
     def __init__(self, data: ArrayLike) -> None:
-        object.__setattr__(self, "data", frozen(np.sort(observations("Empirical", data))))
+        object.__setattr__(self, "data", freeze(np.sort(observations("Empirical", data))))
 
     @property
     def support(self) -> Support:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, special
 
-from margin.foundations.probability.arguments import Array, frozen, numbers, rows
+from margin.foundations.probability.arguments import Array, freeze, numbers, rows
 from margin.foundations.probability.distribution import Distribution
 from margin.foundations.probability.normal import LOG_SQRT_2PI
 
@@ -51,8 +51,8 @@ class MultivariateNormal(Distribution):
             raise ValueError("MultivariateNormal: mean and covariance must be finite.")
         if np.max(np.abs(covariance - covariance.T)) > SYMMETRY_TOLERANCE * np.max(np.abs(covariance)):
             raise ValueError("MultivariateNormal: covariance must be symmetric.")
-        object.__setattr__(self, "mean", frozen(mean))
-        object.__setattr__(self, "covariance", frozen(covariance))
+        object.__setattr__(self, "mean", freeze(mean))
+        object.__setattr__(self, "covariance", freeze(covariance))
         _ = self.cholesky
 
     @cached_property

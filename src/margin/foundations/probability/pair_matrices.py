@@ -101,7 +101,7 @@ class KnownRows:
 
     def __init__(self, rows: Matrix):
         self.rows, self.center = rows, rows.mean(axis=0)
-        z, norms = _centered(rows, self.center)
+        z, norms = _center(rows, self.center)
         self.longest = norms.max()  # squared
         self.right = np.concatenate([z, np.ones_like(norms), norms], axis=1)
 
@@ -111,7 +111,7 @@ class KnownRows:
         if X is None:
             X, x, norms, longest = self.rows, self.right[:, :-2], self.right[:, -1:], self.longest
         else:
-            x, norms = _centered(X, self.center)
+            x, norms = _center(X, self.center)
             longest = max(norms.max(), self.longest)
 
         def clip_and_finish(block: Matrix) -> None:
@@ -124,7 +124,7 @@ class KnownRows:
         return fill_products(left, self.right, clip_and_finish, symmetric=symmetric, zero_diagonal=True)
 
 
-def _centered(rows: Matrix, center: Matrix) -> tuple[Matrix, Matrix]:
+def _center(rows: Matrix, center: Matrix) -> tuple[Matrix, Matrix]:
     """The rows minus the center, and their squared norms (n, 1)."""
     moved = rows - center
     return moved, np.einsum("ij,ij->i", moved, moved)[:, None]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from margin.foundations.probability.arguments import Array
 
-__all__ = ["infinite_sum", "panel_integral", "tail_integral", "weighted"]
+__all__ = ["infinite_sum", "panel_integral", "tail_integral", "weigh"]
 
 QUADRATURE_TOLERANCE = 1e-10
 # Cuts of an infinite tail in log-distance, and the fraction of it that may remain beyond the last but one.
@@ -23,7 +23,7 @@ LONGEST_SUM = float(1 << 24)
 LOG_LARGEST = float(np.log(np.finfo(np.float64).max))
 
 
-def weighted(log_weight: Array, values: ArrayLike) -> Array:
+def weigh(log_weight: Array, values: ArrayLike) -> Array:
     """exp(log_weight) * values, taken in logarithms so that a tiny weight does not hide a huge value.
 
     A value that has overflowed counts as infinite unless even the largest number, so weighted, would be negligible.
@@ -64,10 +64,10 @@ def tail_integral(owner: str, f: Callable[[float], float], edge: float, width: f
     """The integral from ``edge`` to infinity in the direction of ``width``, over x = edge + width (e^v - 1): power
     tails become exponential in v. What is left at x near e^300 widths belongs to a diverging integral."""
 
-    def bent(v: float) -> float:
+    def bend(v: float) -> float:
         return f(edge + width * float(np.expm1(v))) * abs(width) * float(np.exp(v))
 
-    parts = [panel_integral(bent, low, high) for low, high in pairwise(DECADES)]
+    parts = [panel_integral(bend, low, high) for low, high in pairwise(DECADES)]
     total = sum(parts)
     if not np.isfinite(total) or abs(parts[-1]) > DIVERGENT * (1 + abs(total)):
         raise ValueError(f"{owner}: the expectation does not converge; its integral grows without bound in a tail.")

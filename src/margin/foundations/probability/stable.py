@@ -78,7 +78,7 @@ class AlphaStable(Continuous):
         return np.nan if np.isnan(self.mean) else np.inf
 
     def _log_prob(self, x: Array) -> Array:
-        named = self._named()
+        named = self._closed_form()
         if named is not None:
             return named.log_prob(x)
         z = self._standard(x).ravel()
@@ -97,7 +97,7 @@ class AlphaStable(Continuous):
 
     def _tail(self, x: Array, right: bool) -> Array:
         """Pr(X > x) or Pr(X <= x), each without cancellation on its own side."""
-        named = self._named()
+        named = self._closed_form()
         if named is not None:
             return named.survival(x) if right else named.cdf(x)
         z = self._standard(x).ravel()
@@ -111,7 +111,7 @@ class AlphaStable(Continuous):
                 out[side] = integral.tail(distance) if same_side else 1 - integral.tail(distance)
         return out.reshape(x.shape)
 
-    def _named(self) -> Continuous | None:
+    def _closed_form(self) -> Continuous | None:
         """The members with closed forms that the integrals do not cover."""
         if self.alpha == 2:
             return Normal(self.delta, float(np.sqrt(2)) * self.gamma)

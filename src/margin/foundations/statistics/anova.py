@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.statistics.arguments import Floats, integer, paired, vector
+from margin.foundations.statistics.arguments import Floats, integer, pair, vector
 from margin.foundations.statistics.p_values import HypothesisTest
 from margin.foundations.statistics.regression_inference import least_squares, with_intercept
 
@@ -76,7 +76,7 @@ def linearity_test(x: ArrayLike, y: ArrayLike, n_knots: int = 5) -> HypothesisTe
     n_knots : int
         Knots of the spline.
     """
-    a, b = paired("linearity_test", x, y, least=integer("linearity_test", "n_knots", n_knots, low=3) + 2)
+    a, b = pair("linearity_test", x, y, least=integer("linearity_test", "n_knots", n_knots, low=3) + 2)
     knots = np.quantile(a, np.linspace(0.05, 0.95, n_knots))
     return nested_f_test(with_intercept(a), with_intercept(natural_spline_basis(a, knots)), b)
 

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from margin.core.arguments import Floats, finite, integer, positive
 
-__all__ = ["Floats", "finite", "integer", "matrix", "open_unit", "paired", "positive", "vector"]
+__all__ = ["Floats", "finite", "integer", "matrix", "open_unit", "pair", "positive", "vector"]
 
 
 def vector(caller: str, name: str, values: ArrayLike, *, least: int = 1) -> Floats:
@@ -29,7 +29,7 @@ def matrix(caller: str, name: str, values: ArrayLike, *, least: int = 1) -> Floa
     return array
 
 
-def paired(caller: str, x: ArrayLike, y: ArrayLike, *, names: str = "x and y", least: int = 2) -> tuple[Floats, Floats]:
+def pair(caller: str, x: ArrayLike, y: ArrayLike, *, names: str = "x and y", least: int = 2) -> tuple[Floats, Floats]:
     """Two finite vectors of one length."""
     first, second = names.split(" and ")
     a, b = vector(caller, first, x, least=least), vector(caller, second, y, least=least)

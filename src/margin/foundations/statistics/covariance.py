@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.statistics.arguments import Floats, paired, vector
+from margin.foundations.statistics.arguments import Floats, pair, vector
 from margin.foundations.statistics.streaming import CoMoments, Moments
 
 __all__ = ["correlation", "covariance", "covariance_matrix", "variance", "variance_shortcut"]
@@ -42,7 +42,7 @@ def covariance(x: ArrayLike, y: ArrayLike, ddof: int = 0) -> float:
     >>> covariance([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], ddof=1)
     2.0
     """
-    a, b = paired("covariance", x, y, least=1)
+    a, b = pair("covariance", x, y, least=1)
     if len(a) - ddof < 1:
         raise ValueError(f"covariance: ddof must be below the number of pairs {len(a)}; got {ddof}.")
     return float((a - a.mean()) @ (b - b.mean()) / (len(a) - ddof))
@@ -62,7 +62,7 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
     >>> round(correlation([1.0, 2.0, 3.0], [1.0, 3.0, 2.0]), 12)
     0.5
     """
-    a, b = paired("correlation", x, y)
+    a, b = pair("correlation", x, y)
     rho = _direction("x", a) @ _direction("y", b)
     return float(np.clip(rho, -1.0, 1.0))
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from scipy.linalg import solve_triangular
 
-from margin.foundations.statistics.arguments import Floats, matrix, open_unit, paired, vector
+from margin.foundations.statistics.arguments import Floats, matrix, open_unit, pair, vector
 
 __all__ = [
     "CoefficientTable",
@@ -152,7 +152,7 @@ def r_squared_forms(y: ArrayLike, prediction: ArrayLike) -> RSquared:
     prediction : array-like of shape (n,)
         Predictions.
     """
-    target, fitted = paired("r_squared_forms", y, prediction, names="y and prediction")
+    target, fitted = pair("r_squared_forms", y, prediction, names="y and prediction")
     centered = target - target.mean()
     total = float(centered @ centered)
     if total == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.statistics.arguments import Floats, integer, paired, positive
+from margin.foundations.statistics.arguments import Floats, integer, pair, positive
 
 __all__ = ["GALTON_SLOPE", "correlated_pairs", "galton_heights", "regression_slope"]
 
@@ -19,7 +19,7 @@ GALTON_SLOPE = 2 / 3  # a son deviates from the average by about two thirds of h
 
 def regression_slope(x: ArrayLike, y: ArrayLike) -> float:
     r"""Least-squares slope :math:`\operatorname{cov}(x, y) / \operatorname{var}(x)`."""
-    a, b = paired("regression_slope", x, y)
+    a, b = pair("regression_slope", x, y)
     deviations = a - a.mean()
     square = float(deviations @ deviations)
     if square == 0:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.statistics.arguments import Floats, integer, paired, vector
+from margin.foundations.statistics.arguments import Floats, integer, pair, vector
 from margin.foundations.statistics.p_values import HypothesisTest, p_value
 
 __all__ = ["Summary", "t_test", "t_test_from_error", "t_test_from_summaries", "t_test_one_sample", "welch_df"]
@@ -78,7 +78,7 @@ def t_test(
     if paired_samples:
         if equal_var:
             raise ValueError("t_test: equal_var has no meaning for paired samples; got equal_var=True.")
-        first, second = paired("t_test", a, b, names="a and b")
+        first, second = pair("t_test", a, b, names="a and b")
         outcome = t_test_one_sample(first - second, 0.0, alternative)
         return HypothesisTest(**{**vars(outcome), "null": "the mean difference within pairs is 0"})
     samples = [Summary.of(vector("t_test", name, values, least=2)) for name, values in (("a", a), ("b", b))]

@@ -63,7 +63,7 @@ def as_cost(owner: str, M: ArrayLike, m: int, n: int) -> Array:
 
 
 def cost_matrix(x: ArrayLike, y: ArrayLike, p: float = 2.0) -> Array:
-    r"""Ground costs \(M_{ij} = \lVert x_i - y_j \rVert^p\), shape (m, n).
+    r"""Ground costs :math:`M_{ij} = \lVert x_i - y_j \rVert^p`, shape (m, n).
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 def barycenter_1d(
     samples: Sequence[ArrayLike], weights: ArrayLike | None = None, masses: Sequence[ArrayLike | None] | None = None
 ) -> tuple[Array, Array]:
-    r"""The \(W_2\) barycenter on the line: the mean of the quantile functions.
+    r"""The :math:`W_2` barycenter on the line: the mean of the quantile functions.
 
     .. math:: Q(t) = \sum_k w_k Q_k(t), \qquad \text{which minimizes } \sum_k w_k W_2^2(\mu_k, \cdot)
 
@@ -61,7 +61,7 @@ def barycenter_1d(
 
 
 def normal_barycenter(means: ArrayLike, stds: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float]:
-    r"""\(N(\sum_k w_k \mu_k, (\sum_k w_k \sigma_k)^2)\): on a line normals average by mean and standard deviation.
+    r""":math:`N(\sum_k w_k \mu_k, (\sum_k w_k \sigma_k)^2)`: on a line normals average by mean and standard deviation.
 
     Parameters
     ----------
@@ -100,15 +100,15 @@ def barycenter(
     tol: float = 1e-5,
     max_iter: int = 300,
 ) -> Barycenter:
-    r"""Entropic \(W_2\) barycenter of images (k, height, width) on the unit square, in the log domain.
+    r"""Entropic :math:`W_2` barycenter of images (k, height, width) on the unit square, in the log domain.
 
-    Iterative Bregman projections with the Gibbs kernel \(K = e^{-d^2/\varepsilon}\), applied one axis at a time:
+    Iterative Bregman projections with the Gibbs kernel :math:`K = e^{-d^2/\varepsilon}`, applied one axis at a time:
 
     .. math:: a_k = \frac{\alpha_k}{K b_k}, \qquad \alpha = d \prod_k (K a_k)^{w_k}, \qquad
        b_k = \frac{\alpha}{K a_k}, \qquad d \leftarrow \sqrt{d \, \alpha / (K d)}
 
     With ``debiased`` the last update removes the blur that entropy adds (H. Janati et al., Debiased Sinkhorn
-    barycenters, 2020); without it \(d = 1\). Each image is scaled to total mass one.
+    barycenters, 2020); without it :math:`d = 1`. Each image is scaled to total mass one.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def is_coupling(T: ArrayLike, a: ArrayLike, b: ArrayLike, tolerance: float = 1e-9) -> bool:
-    r"""Whether \(T \ge 0\), \(T 1_n = a\) and \(T^\top 1_m = b\), each within ``tolerance``.
+    r"""Whether :math:`T \ge 0`, :math:`T 1_n = a` and :math:`T^\top 1_m = b`, each within ``tolerance``.
 
     >>> is_coupling([[0.5, 0.0], [0.0, 0.5]], [0.5, 0.5], [0.5, 0.5])
     True
@@ -27,7 +27,7 @@ def is_coupling(T: ArrayLike, a: ArrayLike, b: ArrayLike, tolerance: float = 1e-
 
 
 def product_coupling(a: ArrayLike, b: ArrayLike) -> Array:
-    r"""The independent plan \(T = a b^\top / \sum_i a_i\): every sink is served by all sources alike."""
+    r"""The independent plan :math:`T = a b^\top / \sum_i a_i`: every sink is served by all sources alike."""
     a = as_masses("product_coupling", "a", a, len(np.atleast_1d(a)))
     b = as_masses("product_coupling", "b", b, len(np.atleast_1d(b)))
     check_equal_mass("product_coupling", a, b)
@@ -35,7 +35,7 @@ def product_coupling(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def plan_cost(T: ArrayLike, M: ArrayLike) -> float:
-    r"""\(\langle T, M \rangle = \mathrm{tr}(T^\top M) = \sum_{ij} T_{ij} M_{ij}\)."""
+    r""":math:`\langle T, M \rangle = \mathrm{tr}(T^\top M) = \sum_{ij} T_{ij} M_{ij}`."""
     plan = np.atleast_2d(np.asarray(T, dtype=np.float64))
     return float(np.vdot(plan, as_cost("plan_cost", M, *plan.shape)))
 
@@ -43,8 +43,8 @@ def plan_cost(T: ArrayLike, M: ArrayLike) -> float:
 def is_cyclically_monotone(costs: ArrayLike, tolerance: float = 1e-9) -> bool:
     r"""Whether no cycle of re-assignments among matched pairs saves anything.
 
-    ``costs[i, j]`` is \(c(x_i, y_j)\) for matched pairs \((x_i, y_i)\). A saving cycle is a negative cycle of the
-    graph with arc weights \(c(x_i, y_j) - c(x_i, y_i)\), found by relaxing all arcs (Bellman and Ford).
+    ``costs[i, j]`` is :math:`c(x_i, y_j)` for matched pairs :math:`(x_i, y_i)`. A saving cycle is a negative cycle
+    of the graph with arc weights :math:`c(x_i, y_j) - c(x_i, y_i)`, found by relaxing all arcs (Bellman and Ford).
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ RELATIVE_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Transport:
-    r"""An optimal plan, its cost and the dual prices that prove it: \(u_i + v_j \le M_{ij}\), with equality where mass
-    moves, so \(\langle a, u \rangle + \langle b, v \rangle\) equals the cost."""
+    r"""An optimal plan, its cost and the dual prices that prove it: :math:`u_i + v_j \le M_{ij}`, with equality
+    where mass moves, so :math:`\langle a, u \rangle + \langle b, v \rangle` equals the cost."""
 
     plan: Array
     cost: float

@@ -17,12 +17,13 @@ Array = NDArray[np.float64]
 def geodesic(
     x: ArrayLike, y: ArrayLike, t: float, a: ArrayLike | None = None, b: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    r"""The point at time ``t`` of the \(W_2\) geodesic from \(P_0\) (``x``, ``a``) to \(P_1\) (``y``, ``b``).
+    r"""The point at time ``t`` of the :math:`W_2` geodesic from :math:`P_0` (``x``, ``a``) to :math:`P_1` (``y``,
+    ``b``).
 
     .. math:: P_t = \sum_{ij} T_{ij} \, \delta_{(1 - t) x_i + t y_j}, \qquad W_2(P_0, P_t) = t \, W_2(P_0, P_1)
 
-    with the optimal plan \(T\). Returns points of shape (k, d) and their masses; at \(t = 0\) and \(t = 1\) these
-    are the points of ``x`` and of ``y``, some of them split in several parts.
+    with the optimal plan :math:`T`. Returns points of shape (k, d) and their masses; at :math:`t = 0` and
+    :math:`t = 1` these are the points of ``x`` and of ``y``, some of them split in several parts.
 
     >>> points, masses = geodesic([0.0, 1.0], [10.0, 11.0], 0.5)
     >>> points.ravel().tolist(), masses.tolist()
@@ -42,7 +43,7 @@ def geodesic(
 
 
 def mixture_path(p0: ArrayLike, p1: ArrayLike, t: float) -> Array:
-    r"""The straight (Euclidean) path \(P_t = (1 - t) P_0 + t P_1\) between two densities on the same points.
+    r"""The straight (Euclidean) path :math:`P_t = (1 - t) P_0 + t P_1` between two densities on the same points.
 
     Parameters
     ----------

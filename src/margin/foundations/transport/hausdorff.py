@@ -16,7 +16,7 @@ ALL_PAIRS = 2**17  # up to so many pairs of points, all distances take less time
 
 
 def directed_hausdorff(x: ArrayLike, y: ArrayLike) -> float:
-    r"""\(\sup_{x} \inf_{y} \lVert x - y \rVert\): the worst point of ``x``.
+    r""":math:`\sup_{x} \inf_{y} \lVert x - y \rVert`: the worst point of ``x``.
 
     >>> directed_hausdorff([0.0, 1.0], [0.0, 1.0, 9.0]), directed_hausdorff([0.0, 1.0, 9.0], [0.0, 1.0])
     (0.0, 8.0)
@@ -25,7 +25,7 @@ def directed_hausdorff(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def hausdorff(x: ArrayLike, y: ArrayLike) -> float:
-    r"""\(d_H(X, Y) = \max\{\sup_x \inf_y \lVert x - y \rVert, \sup_y \inf_x \lVert x - y \rVert\}\), a metric on
+    r""":math:`d_H(X, Y) = \max\{\sup_x \inf_y \lVert x - y \rVert, \sup_y \inf_x \lVert x - y \rVert\}`, a metric on
     closed sets.
 
     >>> hausdorff([0.0, 1.0], [0.0, 1.0, 9.0])

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def log_sum_exp(exponents: Array, axis: int) -> Array:
-    r"""\(\log \sum_i e^{x_i}\) along one axis, shifted by its largest entry; \(-\infty\) where all entries are.
+    r""":math:`\log \sum_i e^{x_i}` along one axis, shifted by its largest entry; :math:`-\infty` where all entries are.
 
     SciPy's function of this name also handles signs, complex numbers and weights, at several times the cost.
 

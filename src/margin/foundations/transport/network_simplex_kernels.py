@@ -155,7 +155,7 @@ def network_simplex(
     open_prices: Vector,
     scratch: IntegerMatrix32,
 ) -> cython.longlong:
-    r"""Minimize \(\langle T, M \rangle\) over plans with marginals ``a`` > 0 and ``sinks`` > 0 of equal sum.
+    r"""Minimize :math:`\langle T, M \rangle` over plans with marginals ``a`` > 0 and ``sinks`` > 0 of equal sum.
 
     ``prices`` (n,) is a guess of minus the sinks' dual variables. ``tree`` begins with all nodes as children of the
     root, and nothing flowing. Returns the number of pivots, which equals ``max_pivots`` only if the search was cut

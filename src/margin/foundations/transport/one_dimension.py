@@ -51,7 +51,7 @@ def wasserstein_1d(
 
 
 def monotone_plan(x: ArrayLike, y: ArrayLike, a: ArrayLike | None = None, b: ArrayLike | None = None) -> SparsePlan:
-    r"""The order-preserving plan on the line: mass at level \(t\) goes from \(U^{-1}(t)\) to \(V^{-1}(t)\).
+    r"""The order-preserving plan on the line: mass at level :math:`t` goes from :math:`U^{-1}(t)` to :math:`V^{-1}(t)`.
 
     At most m + n - 1 entries, sorted along the line.
 
@@ -94,12 +94,12 @@ def monotone_plan(x: ArrayLike, y: ArrayLike, a: ArrayLike | None = None, b: Arr
 def wasserstein_1d_cdf(
     x: ArrayLike, y: ArrayLike, p: float = 1.0, a: ArrayLike | None = None, b: ArrayLike | None = None
 ) -> float:
-    r"""The area between the distribution functions, which is \(W_1\) and only \(W_1\).
+    r"""The area between the distribution functions, which is :math:`W_1` and only :math:`W_1`.
 
     .. math:: W_1(\mu, \nu) = \int_{-\infty}^{\infty} |U(s) - V(s)| \, ds
 
-    The same formula with a power \(p > 1\) is no Wasserstein distance (point masses at 0 and 2: it gives
-    \(\sqrt 2\) for \(p = 2\), while \(W_2 = 2\)), so any other ``p`` is refused.
+    The same formula with a power :math:`p > 1` is no Wasserstein distance (point masses at 0 and 2: it gives
+    :math:`\sqrt 2` for :math:`p = 2`, while :math:`W_2 = 2`), so any other ``p`` is refused.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def wasserstein_1d_cdf(
 def cdf_difference_norm(
     x: ArrayLike, y: ArrayLike, p: float, a: ArrayLike | None = None, b: ArrayLike | None = None
 ) -> float:
-    r"""\(\big( \int |U(s) - V(s)|^p ds \big)^{1/p}\): equal to \(W_p\) for \(p = 1\) and not beyond.
+    r""":math:`\big( \int |U(s) - V(s)|^p ds \big)^{1/p}`: equal to :math:`W_p` for :math:`p = 1` and not beyond.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from margin.generative.diffusion.chain import noised, noised_law, posterior, walk
+from margin.generative.diffusion.chain import add_noise, noised_law, posterior, walk
 from margin.generative.diffusion.schedules import NoiseSchedule
 
 __all__ = [
@@ -140,7 +140,7 @@ def bound_at_draws(
     for t in range(1, schedule.n_steps + 1):
         noise = draws(t)
         for one in noise:
-            x_t = noised(schedule, x_0, t, one)
+            x_t = add_noise(schedule, x_0, t, one)
             if t == 1:
                 reconstruction = reconstruction + log_normal(x_0, *reverse(x_t, 1)) / len(noise)
             else:
@@ -164,7 +164,7 @@ def sampled_consistency(
     terms = torch.zeros(len(x_0), dtype=x_0.dtype)
     for t in steps.unique().tolist():
         rows = steps == t
-        x_t = noised(schedule, x_0[rows], t, noise[rows])
+        x_t = add_noise(schedule, x_0[rows], t, noise[rows])
         terms[rows] = _consistency(schedule, x_0[rows], reverse, t, x_t)
     return (schedule.n_steps - 1) * terms
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.randomness import RandomLike, as_generator, spawn_seeds
-from margin.generative.diffusion.chain import noised
+from margin.generative.diffusion.chain import add_noise
 from margin.generative.diffusion.model import DiffusionModel
 from margin.generative.diffusion.networks import UNetDenoiser
 from margin.generative.diffusion.predictions import convert
@@ -25,12 +25,12 @@ from margin.neural.losses.regression import squared_error
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, rate_schedule, train
 from margin.neural.weights import build
 
-__all__ = ["Cascade", "shrunk", "upsampling_loss"]
+__all__ = ["Cascade", "shrink", "upsampling_loss"]
 
 BLUR = 0.1
 
 
-def shrunk(images: Tensor) -> Tensor:
+def shrink(images: Tensor) -> Tensor:
     """Images of half the height and width: means of 2 x 2 pixels.
 
     >>> shrunk(torch.arange(4.0).reshape(1, 1, 2, 2))
@@ -39,7 +39,7 @@ def shrunk(images: Tensor) -> Tensor:
     return functional.avg_pool2d(images, 2)
 
 
-def _enlarged(small: Tensor) -> Tensor:
+def _enlarge(small: Tensor) -> Tensor:
     return functional.interpolate(small, scale_factor=2, mode="nearest")
 
 
@@ -48,12 +48,12 @@ def upsampling_loss(
 ) -> dict[str, Tensor]:
     """The error of v, per pixel, of large images at random steps, given their small ones with a little noise."""
     (x_0,) = batch
-    small = shrunk(x_0)
+    small = shrink(x_0)
     small = small + BLUR * torch.randn(small.shape, generator=noise, dtype=x_0.dtype, device=x_0.device)
     t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise, device=noise.device)
     epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype, device=x_0.device)
-    x_t = noised(schedule, x_0, t, epsilon)
-    output = module(torch.cat([x_t, _enlarged(small)], dim=1), t.to(x_0.dtype) / schedule.n_steps)
+    x_t = add_noise(schedule, x_0, t, epsilon)
+    output = module(torch.cat([x_t, _enlarge(small)], dim=1), t.to(x_0.dtype) / schedule.n_steps)
     target = schedule.signal(t, x_0) * epsilon - schedule.noise(t, x_0) * x_0
     return {"loss": squared_error(output, target).mean(dim=(1, 2, 3))}
 
@@ -90,7 +90,7 @@ class Cascade:
         images = np.asarray(X, dtype=np.float32).reshape(len(X), *self.shape)
         self.center_, self.scale_ = float(images.mean()), float(images.std()) or 1.0
         scaled = torch.from_numpy((images - self.center_) / self.scale_)
-        self.first.fit(shrunk(scaled).reshape(len(X), -1).numpy(force=True), y)
+        self.first.fit(shrink(scaled).reshape(len(X), -1).numpy(force=True), y)
         seeds = spawn_seeds(as_generator(self.seed), 3)
         module = build(lambda: UNetDenoiser(self.shape, self.widths, condition=self.shape[0]), seeds[0])
         batches = RowBatches(TensorRows.of(scaled.numpy(force=True)), self.batch_size, seeds[1])
@@ -111,7 +111,7 @@ class Cascade:
         """Large images for small ones, both as rows of pixels."""
         channels, height, breadth = self.shape
         low = np.asarray(small, dtype=np.float32).reshape(len(small), channels, height // 2, breadth // 2)
-        condition = _enlarged(torch.from_numpy((low - self.center_) / self.scale_))
+        condition = _enlarge(torch.from_numpy((low - self.center_) / self.scale_))
         schedule = noise_schedule("cosine", self.n_steps)
         stream = torch.Generator().manual_seed(int(as_generator(random_state).integers(2**63 - 1)))
 

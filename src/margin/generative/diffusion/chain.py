@@ -12,7 +12,7 @@ from torch import Tensor
 
 from margin.generative.diffusion.schedules import NoiseSchedule
 
-__all__ = ["forward_step", "noised", "noised_law", "posterior", "posterior_variance", "walk"]
+__all__ = ["add_noise", "forward_step", "noised_law", "posterior", "posterior_variance", "walk"]
 
 
 def forward_step(schedule: NoiseSchedule, x: Tensor, t: Tensor | int, noise: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ def noised_law(schedule: NoiseSchedule, x_0: Tensor, t: Tensor | int) -> tuple[T
     return schedule.signal(t, x_0) * x_0, schedule.at(1 - schedule.alpha_bars, t, x_0)
 
 
-def noised(schedule: NoiseSchedule, x_0: Tensor, t: Tensor | int, noise: Tensor) -> Tensor:
+def add_noise(schedule: NoiseSchedule, x_0: Tensor, t: Tensor | int, noise: Tensor) -> Tensor:
     r"""All steps at once: :math:`x_t = \sqrt{\bar\alpha_t}\,x_0 + \sqrt{1 - \bar\alpha_t}\,\epsilon`."""
     return schedule.signal(t, x_0) * x_0 + schedule.noise(t, x_0) * noise
 

@@ -32,7 +32,7 @@ def flow_matching_loss(predicted: Tensor, x: Tensor, noise: Tensor) -> Tensor:
 
 def exact_velocity(mixture: ExactMixture, y: Tensor, u: float) -> Tensor:
     r""":math:`v^*(y, u) = (E[x | x_u = y] - y)/(1 - u)` for a mixture of normals, u below 1."""
-    return (mixture.denoised(y, u, 1 - u) - y) / (1 - u)
+    return (mixture.denoise(y, u, 1 - u) - y) / (1 - u)
 
 
 def integrate(velocity: Velocity, x: Tensor, n_steps: int, *, order: int = 2, end: float = 1.0) -> Iterator[Tensor]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["drop_condition", "guided"]
+__all__ = ["drop_condition", "guide"]
 
 
-def guided(unconditional: Tensor, conditional: Tensor, scale: float) -> Tensor:
+def guide(unconditional: Tensor, conditional: Tensor, scale: float) -> Tensor:
     """Scale 0 ignores the condition, 1 obeys it, more exaggerates what sets the conditional prediction apart."""
     return unconditional + scale * (conditional - unconditional)
 

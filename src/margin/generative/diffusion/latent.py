@@ -119,7 +119,7 @@ class LatentDiffusion(IterativeEstimator):
                 for record in records:
                     running.loops["autoencoder"], running.done = coder._loop, record.iteration
                     self._note_codes(coder, rows)
-                    yield Record(record.iteration, _named("autoencoder", record))
+                    yield Record(record.iteration, _name_values("autoencoder", record))
             finally:
                 records.close()
             running.loops["autoencoder"] = coder._loop
@@ -135,7 +135,7 @@ class LatentDiffusion(IterativeEstimator):
             for record in records:
                 running.loops["diffusion"], self.diffusion_ = diffusion._loop, diffusion
                 total = None if record.total is None else running.done + record.total
-                yield Record(running.done + record.iteration, _named("diffusion", record), total)
+                yield Record(running.done + record.iteration, _name_values("diffusion", record), total)
         finally:
             records.close()
         running.loops["diffusion"], self.diffusion_ = diffusion._loop, diffusion
@@ -218,5 +218,5 @@ def _codes(coder: Any, rows: Any) -> np.ndarray:
     return codes
 
 
-def _named(stage: str, record: Record) -> dict[str, float]:
+def _name_values(stage: str, record: Record) -> dict[str, float]:
     return {f"{stage}_{name}": value for name, value in record.values.items()}

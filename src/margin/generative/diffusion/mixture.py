@@ -66,12 +66,12 @@ class ExactMixture:
         r"""The law of ``signal`` times x plus ``noise`` times :math:`\epsilon`: again a mixture."""
         return ExactMixture(signal * self.means, (signal**2 * self.variances + noise**2).sqrt(), self.weights)
 
-    def diffused(self, schedule: NoiseSchedule, t: int) -> ExactMixture:
+    def diffuse(self, schedule: NoiseSchedule, t: int) -> ExactMixture:
         """The law of the data after ``t`` steps of a diffusion."""
         alpha_bar = float(schedule.alpha_bars[t])
         return self.scaled(math.sqrt(alpha_bar), math.sqrt(1 - alpha_bar))
 
-    def denoised(self, y: Tensor, signal: float, noise: float) -> Tensor:
+    def denoise(self, y: Tensor, signal: float, noise: float) -> Tensor:
         r""":math:`E[x | y]` for :math:`y = a x + b\epsilon`, by conditioning every component on y."""
         noisy = self.scaled(signal, noise)
         gain = signal * self.variances / noisy.variances

@@ -24,13 +24,13 @@ from margin.core.threads import threads_for, torch_threads
 from margin.data.image_arrays import ROW_SHAPE, flat_pictures, order_of_pixels
 from margin.generative.diffusion.bound import BoundParts, bound_at_draws
 from margin.generative.diffusion.chain import posterior
-from margin.generative.diffusion.guidance import guided
+from margin.generative.diffusion.guidance import guide
 from margin.generative.diffusion.networks import MLPDenoiser, TransformerDenoiser, UNetDenoiser
-from margin.generative.diffusion.objective import WEIGHTINGS, denoising_loss, loss_weight, predicted
+from margin.generative.diffusion.objective import WEIGHTINGS, as_prediction, denoising_loss, loss_weight
 from margin.generative.diffusion.predictions import PREDICTIONS, convert
 from margin.generative.diffusion.samplers import SAMPLERS
 from margin.generative.diffusion.schedules import NOISE_SCHEDULES, NoiseSchedule, noise_schedule
-from margin.generative.images import check_image_shape, common_scaling, flat, shaped
+from margin.generative.images import check_image_shape, common_scaling, flat, shape_images
 from margin.generative.labels import class_numbers, encode_labels
 from margin.generative.stored import DIFFUSION_NETWORK, ROW_SHAPE_FORM, denoiser_is_stored
 from margin.neural.estimators.base import NeuralEstimator
@@ -175,7 +175,7 @@ class DiffusionModel(NeuralEstimator):
             "noise_schedule": self.noise_schedule,
             "prediction": self.prediction,
         }
-        seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
+        seen = self._as_images(Scaling(self.center_, self.scale_).apply(X))
         rows = TensorRows.of(seen) if numbers is None else TensorRows.of(seen, numbers)
         schedule = self._schedule()
         objective = partial(
@@ -223,7 +223,7 @@ class DiffusionModel(NeuralEstimator):
         module, schedule = self._ready_module(), self._schedule()
         if not 1 <= t <= schedule.n_steps:
             raise ValueError(f"{type(self).__name__}: t must be from 1 to n_steps, {schedule.n_steps}; got {t!r}.")
-        x = torch.from_numpy(self._shaped(np.asarray(X))).to(next(module.parameters()))
+        x = torch.from_numpy(self._as_images(np.asarray(X))).to(next(module.parameters()))
         return flat(self, self._clean(module, schedule, None, 1.0, x, t).numpy(force=True))
 
     def bound_parts(self, X: Any) -> BoundParts:
@@ -231,7 +231,7 @@ class DiffusionModel(NeuralEstimator):
         module, schedule = self._ready_module(), self._schedule()
         X, _ = flat_pictures(type(self).__name__, X, order_of_pixels(self))
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        x = torch.from_numpy(self._shaped(Scaling(self.center_, self.scale_).apply(X.astype(np.float64))))
+        x = torch.from_numpy(self._as_images(Scaling(self.center_, self.scale_).apply(X.astype(np.float64))))
 
         def reverse(x_t: Tensor, t: int) -> tuple[Tensor, Tensor]:
             # The variance of the forward step is exact for standard normal data; the posterior's, for one point.
@@ -268,9 +268,9 @@ class DiffusionModel(NeuralEstimator):
         with torch.no_grad(), torch_threads(work):
             for k, piece in enumerate(x.to(weight).split(ROWS_AT_ONCE)):
                 steps = torch.full((len(piece),), t, device=piece.device)
-                value = predicted(module, schedule, piece, steps, None if label is None else label[k], kind)
+                value = as_prediction(module, schedule, piece, steps, None if label is None else label[k], kind)
                 if label is not None and scale != 1:
-                    value = guided(predicted(module, schedule, piece, steps, None, kind), value, scale)
+                    value = guide(as_prediction(module, schedule, piece, steps, None, kind), value, scale)
                 outputs.append(value)
         return convert(schedule, torch.cat(outputs).to(x), x, t, given=kind, wanted="x0")
 
@@ -289,7 +289,7 @@ class DiffusionModel(NeuralEstimator):
         the predicted noise would throw the sampler far out.
         """
         low, high = (
-            torch.from_numpy(self._shaped(bound[None])).to(x) for bound in (self.range_ - self.center_) / self.scale_
+            torch.from_numpy(self._as_images(bound[None])).to(x) for bound in (self.range_ - self.center_) / self.scale_
         )
         return torch.clamp(self._clean(module, schedule, numbers, scale, x, t), low, high)
 
@@ -301,8 +301,8 @@ class DiffusionModel(NeuralEstimator):
             return Scaling.none(X.shape[1])
         return common_scaling(X) if images else Scaling.of(X)
 
-    def _shaped(self, X: np.ndarray) -> np.ndarray:
-        return shaped(self, X, self.network_["shape"])
+    def _as_images(self, X: np.ndarray) -> np.ndarray:
+        return shape_images(self, X, self.network_["shape"])
 
     def _network(self) -> nn.Module:
         return denoiser_network(**{name: self.network_[name] for name in NETWORK_FIELDS})

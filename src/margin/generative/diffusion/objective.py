@@ -11,13 +11,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from margin.generative.diffusion.chain import noised
+from margin.generative.diffusion.chain import add_noise
 from margin.generative.diffusion.guidance import drop_condition
 from margin.generative.diffusion.predictions import convert, kl_weight
 from margin.generative.diffusion.schedules import NoiseSchedule
 from margin.neural.losses.regression import squared_error
 
-__all__ = ["WEIGHTINGS", "denoising_loss", "loss_weight", "predicted"]
+__all__ = ["WEIGHTINGS", "as_prediction", "denoising_loss", "loss_weight"]
 
 WEIGHTINGS = ("simple", "bound")
 
@@ -36,7 +36,7 @@ def loss_weight(schedule: NoiseSchedule, prediction: str, weighting: str) -> Ten
     return weight / weight[1:].mean()
 
 
-def predicted(
+def as_prediction(
     module: nn.Module, schedule: NoiseSchedule, x_t: Tensor, t: Tensor, label: Tensor | None, prediction: str
 ) -> Tensor:
     """The output of the network as a prediction; a score is large where noise is small, the output is not."""
@@ -63,8 +63,8 @@ def denoising_loss(
     label = drop_condition(batch[1], none, condition_dropout, noise) if len(batch) > 1 else None
     t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise, device=noise.device)
     epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype, device=x_0.device)
-    x_t = noised(schedule, x_0, t, epsilon)
-    output = predicted(module, schedule, x_t, t, label, prediction)
+    x_t = add_noise(schedule, x_0, t, epsilon)
+    output = as_prediction(module, schedule, x_t, t, label, prediction)
     target = convert(schedule, epsilon, x_t, t, given="epsilon", wanted=prediction)
     if prediction == "x0":
         target = x_0  # the same number without the rounding of a division by a small factor

@@ -24,8 +24,8 @@ from margin.data.image_arrays import ROW_SHAPE, flat_pictures, order_of_pixels
 from margin.generative.diffusion.langevin import annealed_langevin, geometric_levels
 from margin.generative.diffusion.model import DENOISERS, ROWS_AT_ONCE
 from margin.generative.diffusion.score_network import ScoreNetwork, noise_conditional_loss
-from margin.generative.diffusion.scores import denoised_by_score
-from margin.generative.images import check_image_shape, common_scaling, flat, shaped
+from margin.generative.diffusion.scores import denoise_by_score
+from margin.generative.images import check_image_shape, common_scaling, flat, shape_images
 from margin.generative.stored_systems import ROW_SHAPE_FORM, SCORE_NETWORK, score_network_is_stored
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
@@ -170,8 +170,8 @@ class ScoreModel(NeuralEstimator):
         )
         for done, x in enumerate(states, 1):
             if done == len(levels) and self.denoise_last:
-                x = denoised_by_score(x, score(x, smallest), smallest)
-            yield done / len(levels), self._unscaled(x)
+                x = denoise_by_score(x, score(x, smallest), smallest)
+            yield done / len(levels), self._unscale(x)
 
     def score_field(self, X: Any, noise: float) -> np.ndarray:
         r""":math:`\nabla_x \log p_\sigma(x)` at every row, in the units of the data.
@@ -185,7 +185,7 @@ class ScoreModel(NeuralEstimator):
     def denoise(self, X: Any, noise: float) -> np.ndarray:
         """The expected clean row behind every row that has noise of deviation ``noise`` (times ``scale_``)."""
         x, sigma = self._noisy(X, noise)
-        return self._unscaled(denoised_by_score(x, self._score(self._ready_module(), x, sigma), sigma))
+        return self._unscale(denoise_by_score(x, self._score(self._ready_module(), x, sigma), sigma))
 
     def _noisy(self, X: Any, noise: Any) -> tuple[Tensor, float]:
         """Rows as the network sees them, and a level that it has learned."""
@@ -196,7 +196,7 @@ class ScoreModel(NeuralEstimator):
             raise ValueError(f"ScoreModel: noise must be from {smallest:g} to {largest:g}, as learned; got {noise!r}.")
         X, _ = flat_pictures("ScoreModel", X, order_of_pixels(self))
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        return self._placed(self._rows(Scaling(self.center_, self.scale_).apply(X))), sigma
+        return self._to_device(self._rows(Scaling(self.center_, self.scale_).apply(X))), sigma
 
     def _score(self, module: nn.Module, x: Tensor, sigma: float) -> Tensor:
         work = threads_for(forward_work(module, min(len(x), ROWS_AT_ONCE)))
@@ -219,13 +219,13 @@ class ScoreModel(NeuralEstimator):
 
     def _rows(self, seen: np.ndarray) -> np.ndarray:
         """Flat rows, the pixels of images in the order of channels, height and width."""
-        return np.ascontiguousarray(shaped(self, seen, self.network_["shape"]).reshape(len(seen), -1))
+        return np.ascontiguousarray(shape_images(self, seen, self.network_["shape"]).reshape(len(seen), -1))
 
     def _flat(self, x: Tensor) -> np.ndarray:
         """The inverse of ``_rows``."""
         return flat(self, x.numpy(force=True).reshape(len(x), *(self.network_["shape"] or x.shape[1:])))
 
-    def _unscaled(self, x: Tensor) -> np.ndarray:
+    def _unscale(self, x: Tensor) -> np.ndarray:
         return Scaling(self.center_, self.scale_).undo(self._flat(x))
 
     def _network(self) -> nn.Module:

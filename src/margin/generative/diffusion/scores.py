@@ -15,7 +15,7 @@ from margin.neural.losses.regression import squared_error
 
 __all__ = [
     "Score",
-    "denoised_by_score",
+    "denoise_by_score",
     "denoising_score_matching",
     "fisher_divergence",
     "implicit_score_matching",
@@ -67,6 +67,6 @@ def denoising_score_matching(score: Score, x: Tensor, sigma: Tensor | float, noi
     return 0.5 * (score(x + sigma * noise) + noise / sigma).square().sum(dim=1)
 
 
-def denoised_by_score(y: Tensor, score: Tensor, sigma: float) -> Tensor:
+def denoise_by_score(y: Tensor, score: Tensor, sigma: float) -> Tensor:
     r"""Tweedie's formula :math:`E[x | y] = y + \sigma^2\,\nabla \log p(y)` for :math:`y = x + \sigma\epsilon`."""
     return y + sigma**2 * score

@@ -29,15 +29,15 @@ def runge_kutta(
     for k in range(n_steps):
         t = begin + k * h
         k_1 = derivative(state, t)
-        k_2 = derivative(_moved(state, k_1, h / 2), t + h / 2)
-        k_3 = derivative(_moved(state, k_2, h / 2), t + h / 2)
-        k_4 = derivative(_moved(state, k_3, h), t + h)
+        k_2 = derivative(_move(state, k_1, h / 2), t + h / 2)
+        k_3 = derivative(_move(state, k_2, h / 2), t + h / 2)
+        k_4 = derivative(_move(state, k_3, h), t + h)
         slope = tuple((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k_1, k_2, k_3, k_4))
-        state = _moved(state, slope, h)  # type: ignore[arg-type]
+        state = _move(state, slope, h)  # type: ignore[arg-type]
     return state
 
 
-def _moved(state: State, slope: State, h: float) -> State:
+def _move(state: State, slope: State, h: float) -> State:
     return state[0] + h * slope[0], state[1] + h * slope[1]
 
 

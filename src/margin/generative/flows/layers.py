@@ -26,7 +26,7 @@ __all__ = ["AffineCoupling", "FlowLayer", "MaskedAutoregressive", "MaskedMLP", "
 SCALE_LIMIT = 3.0  # |log scale| of one layer: an exponential of anything a network says would overflow
 
 
-def bounded(log_scale: Tensor) -> Tensor:
+def bound(log_scale: Tensor) -> Tensor:
     """Smoothly between -SCALE_LIMIT and SCALE_LIMIT, the identity near 0."""
     return SCALE_LIMIT * torch.tanh(log_scale / SCALE_LIMIT)
 
@@ -83,7 +83,7 @@ class AffineCoupling(FlowLayer):
         """Log-scale and shift, both 0 where a coordinate stays: so they are the same from ``x`` and from its image."""
         log_scale, shift = self.conditioner(x * self.kept).chunk(2, dim=-1)
         moved = 1 - self.kept
-        return bounded(log_scale) * moved, shift * moved
+        return bound(log_scale) * moved, shift * moved
 
 
 class SplineCoupling(FlowLayer):
@@ -162,7 +162,7 @@ class MaskedAutoregressive(FlowLayer):
 
     def _parameters_for(self, x: Tensor) -> tuple[Tensor, Tensor]:
         log_scale, shift = self.conditioner(x).unbind(dim=-1)
-        return bounded(log_scale), shift
+        return bound(log_scale), shift
 
 
 def start_at_the_identity(conditioner: MLP) -> None:

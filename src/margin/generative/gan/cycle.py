@@ -25,7 +25,7 @@ from margin.generative.gan.game import Game, GANNetwork
 from margin.generative.gan.networks import SMALLEST_SIDE
 from margin.generative.gan.translation import cycle_terms, judge_terms
 from margin.generative.gan.translators import BothJudges, BothWays
-from margin.generative.images import check_image_shape, flat, pixel_scaling, shaped
+from margin.generative.images import check_image_shape, flat, pixel_scaling, shape_images
 from margin.generative.stored_systems import CYCLE_NETWORK, ROW_SHAPE_FORM, cycle_is_stored
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
@@ -44,11 +44,11 @@ def beside(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> tuple[np.n
     """
     n = max(len(a), len(b))
 
-    def filled(rows: np.ndarray) -> np.ndarray:
+    def fill(rows: np.ndarray) -> np.ndarray:
         more = [rng.permutation(len(rows)) for _ in range(n // len(rows))] if len(rows) < n else []
         return rows[np.concatenate([np.arange(len(rows)), *more])[:n]]
 
-    return filled(a), filled(b)
+    return fill(a), fill(b)
 
 
 def cycle_network(n_features: int, n_targets: int, hidden: Sequence[int], shape: Sequence[int]) -> GANNetwork:
@@ -145,7 +145,9 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
             "hidden": layer_sizes(self.hidden_layer_sizes),
             "shape": list(shape),
         }
-        rows = TensorRows.of(*beside(self._seen(A, self._of_a), self._seen(B, self._of_b), as_generator(seed)))
+        rows = TensorRows.of(
+            *beside(self._network_input(A, self._of_a), self._network_input(B, self._of_b), as_generator(seed))
+        )
         everything, nothing = np.arange(len(rows)), np.arange(0)
         yield from self._train(no_objective, rows, everything, nothing, seed=seed, state=state)
 
@@ -155,7 +157,7 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
         self._refuse_other_pictures("X", X, self.network_["shape"])
         X, _ = flat_pictures("CycleGAN", X, order_of_pixels(self))
         A = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        return self._translated("forth", A, self._of_a, self._of_b)
+        return self._translate("forth", A, self._of_a, self._of_b)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows of the second set as rows of the first."""
@@ -166,7 +168,7 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
             raise ValueError(
                 f"CycleGAN: X must have the {self.network_['n_targets']} columns of the second set; got {B.shape[1]}."
             )
-        return self._translated("back", B, self._of_b, self._of_a)
+        return self._translate("back", B, self._of_b, self._of_a)
 
     def _refuse_other_pictures(self, name: str, rows: Any, shape: Sequence[int]) -> None:
         """Pictures are of the shape that the maps take, not only of as many pixels."""
@@ -186,13 +188,13 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
         rows = check_array(rows, dtype=dtypes, order="C", ensure_2d=False, input_name=name, estimator=self)
         return rows[:, None] if rows.ndim == 1 else rows
 
-    def _translated(self, way: str, rows: np.ndarray, given: Scaling, wanted: Scaling) -> np.ndarray:
+    def _translate(self, way: str, rows: np.ndarray, given: Scaling, wanted: Scaling) -> np.ndarray:
         network = self._ready_module().get_submodule(f"generator.{way}")
-        made = flat(self, self._evaluate(network, self._seen(rows, given)))
+        made = flat(self, self._evaluate(network, self._network_input(rows, given)))
         return wanted.undo(made.astype(np.float64)).astype(rows.dtype, copy=False)
 
-    def _seen(self, rows: np.ndarray, scaling: Scaling) -> np.ndarray:
-        return shaped(self, scaling.apply(rows), self.network_["shape"])
+    def _network_input(self, rows: np.ndarray, scaling: Scaling) -> np.ndarray:
+        return shape_images(self, scaling.apply(rows), self.network_["shape"])
 
     @property
     def _of_a(self) -> Scaling:

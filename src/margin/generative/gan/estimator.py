@@ -45,7 +45,7 @@ class GameEstimator(NeuralEstimator):
         return "a smaller learning_rate_init, a penalty or a clip_norm"
 
     def _go_back(self, before: Mapping[str, Any]) -> None:
-        for name in [*self._learned(), "_module"]:  # a game that diverged is no model
+        for name in [*self._learned_attributes(), "_module"]:  # a game that diverged is no model
             self.__dict__.pop(name, None)
         super()._go_back(before)
 

@@ -58,13 +58,13 @@ class Turn:
     penalty_left: float = 1.0
 
 
-def _made(modules: Modules, rules: Rules, batch: tuple[Tensor, ...], noise: torch.Generator) -> Tensor:
+def _make(modules: Modules, rules: Rules, batch: tuple[Tensor, ...], noise: torch.Generator) -> Tensor:
     real = batch[0]
     z = torch.randn((len(real), rules.n_latents), generator=noise, dtype=real.dtype, device=real.device)
     return modules["generator"](z, *batch[1:])
 
 
-def _blurred(x: Tensor, rules: Rules, noise: torch.Generator) -> Tensor:
+def _blur(x: Tensor, rules: Rules, noise: torch.Generator) -> Tensor:
     return x + rules.blur * torch.randn(x.shape, generator=noise, dtype=x.dtype, device=x.device) if rules.blur else x
 
 
@@ -74,8 +74,8 @@ def discriminator_terms(
     """Loss of the discriminator on real rows and as many made ones; gradients do not reach the generator."""
     discriminate, label = modules["discriminator"], batch[1:]
     with torch.no_grad():
-        made = _made(modules, rules, batch, noise)
-    real, made = (_blurred(x, rules, noise).detach() for x in (batch[0], made))
+        made = _make(modules, rules, batch, noise)
+    real, made = (_blur(x, rules, noise).detach() for x in (batch[0], made))
     # Where the penalty is on the slope at these rows, it comes from the outputs that the loss needs anyway.
     flattened = [x.requires_grad_() for x in {"real": (real,), "both": (real, made)}.get(rules.penalty, ())]
     of_real, of_made = discriminate(real, *label), discriminate(made, *label)
@@ -103,11 +103,11 @@ def generator_terms(
     modules: Modules, batch: tuple[Tensor, ...], noise: torch.Generator, *, rules: Rules
 ) -> dict[str, Tensor]:
     """Loss of the generator: what the discriminators make of new rows, on average over them."""
-    made = _blurred(_made(modules, rules, batch, noise), rules, noise)
+    made = _blur(_make(modules, rules, batch, noise), rules, noise)
     of_made = modules["discriminator"](made, *batch[1:])
     if rules.loss != "relativistic":
         return {"loss": generator_loss(of_made, rules.loss).mean()}
-    of_real = modules["discriminator"](_blurred(batch[0], rules, noise), *batch[1:])
+    of_real = modules["discriminator"](_blur(batch[0], rules, noise), *batch[1:])
     return {"loss": relativistic_loss(of_made, of_real).mean()}
 
 

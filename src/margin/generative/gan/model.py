@@ -24,7 +24,7 @@ from margin.generative.gan.game import PENALTIES, Game, GANNetwork, Rules, Turn,
 from margin.generative.gan.losses import GENERATOR_LOSSES
 from margin.generative.gan.networks import SMALLEST_SIDE
 from margin.generative.gan.style import StyleGenerator
-from margin.generative.images import check_image_shape, flat, pixel_scaling, shaped
+from margin.generative.images import check_image_shape, flat, pixel_scaling, shape_images
 from margin.generative.labels import class_numbers, encode_labels
 from margin.generative.stored import GAN_NETWORK, ROW_SHAPE_FORM, game_is_stored
 from margin.neural.estimators.parameters import LAYER_SIZES, LEARNING_RATE, layer_sizes
@@ -182,7 +182,7 @@ class GAN(GameEstimator):
             "dropout": float(self.dropout),
             "bounded": bool(images and self.standardize),
         }
-        seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
+        seen = self._as_images(Scaling(self.center_, self.scale_).apply(X))
         rows = TensorRows.of(seen) if numbers is None else TensorRows.of(seen, numbers)
         everything, nothing = np.arange(len(X)), np.arange(0)
         yield from self._train(no_objective, rows, everything, nothing, seed=seed, state=state)
@@ -203,14 +203,14 @@ class GAN(GameEstimator):
         module, Z = self._ready_module(), self._noise("Z", Z)
         if y is None and self.classes_ is not None:
             raise ValueError("GAN: y must name the class of every row for a conditional model; got None.")
-        return self._unscaled(self._with_classes(_part(module, "generator"), Z, y))
+        return self._unscale(self._with_classes(_part(module, "generator"), Z, y))
 
     def discriminate(self, X: Any, y: Any = None) -> np.ndarray:
         """How real every row looks to the discriminators, from 0 to 1 (to a Wasserstein critic: its mean output)."""
         module = self._ready_module()
         X, _ = flat_pictures(type(self).__name__, X, order_of_pixels(self))
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
+        seen = self._as_images(Scaling(self.center_, self.scale_).apply(X))
         logits = self._with_classes(_part(module, "discriminator"), seen, y).astype(np.float64)
         values = logits if self.loss in ("wasserstein", "relativistic") else 1 / (1 + np.exp(-logits))
         return values.reshape(len(X), -1).mean(axis=1)
@@ -227,11 +227,11 @@ class GAN(GameEstimator):
         if len(coarse) != len(fine):
             raise ValueError(f"GAN: Z and Z_fine must have as many rows; got {len(coarse)} and {len(fine)}.")
 
-        def mixed(z: Tensor, z_fine: Tensor) -> Tensor:
+        def mix(z: Tensor, z_fine: Tensor) -> Tensor:
             styles = [network.styles(z)] * n_coarse + [network.styles(z_fine)] * (network.N_LAYERS - n_coarse)
             return network.synthesize(styles)
 
-        return self._unscaled(self._evaluate(mixed, coarse, fine))
+        return self._unscale(self._evaluate(mix, coarse, fine))
 
     def _noise(self, name: str, Z: Any) -> np.ndarray:
         """Rows of noise with a column for each coordinate that the generator takes."""
@@ -249,7 +249,7 @@ class GAN(GameEstimator):
             return self._evaluate(network, rows)
         return self._evaluate(lambda x, label: network(x, label.long()), rows, numbers.numpy(force=True))
 
-    def _unscaled(self, made: np.ndarray) -> np.ndarray:
+    def _unscale(self, made: np.ndarray) -> np.ndarray:
         return Scaling(self.center_, self.scale_).undo(flat(self, made))
 
     def _scaling(self, X: np.ndarray, images: bool) -> Scaling:
@@ -257,8 +257,8 @@ class GAN(GameEstimator):
             return Scaling.none(X.shape[1])
         return pixel_scaling(X) if images else Scaling.of(X)
 
-    def _shaped(self, X: np.ndarray) -> np.ndarray:
-        return shaped(self, X, self.network_["shape"])
+    def _as_images(self, X: np.ndarray) -> np.ndarray:
+        return shape_images(self, X, self.network_["shape"])
 
     def _network(self) -> nn.Module:
         return gan_network(**self.network_)
@@ -286,9 +286,9 @@ class GAN(GameEstimator):
         )  # fmt: skip
         return game, batches
 
-    def _planned_by_length(self) -> str:
+    def _depends_on_length(self) -> str:
         falls = f"penalty_end={self.penalty_end} is reached after max_iter epochs" if self.penalty_end != 1 else ""
-        return super()._planned_by_length() or falls
+        return super()._depends_on_length() or falls
 
     def _remedies(self) -> str:
         return "a smaller learning_rate_init, a penalty, spectral_norm or a clip_norm"

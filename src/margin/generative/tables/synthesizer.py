@@ -106,7 +106,7 @@ class TableSynthesizer(IterativeEstimator):
             return np.column_stack(columns).astype(np.float64)
         import pandas as pd
 
-        typed = {k: _typed(column, stored) for k, (column, stored) in enumerate(zip(columns, self.columns_))}
+        typed = {k: _restore_dtype(column, stored) for k, (column, stored) in enumerate(zip(columns, self.columns_))}
         made = pd.DataFrame(typed)
         made.columns = list(getattr(self, "feature_names_in_", range(len(columns))))
         return made
@@ -154,7 +154,7 @@ def _plain(column: Any) -> np.ndarray:
     return values
 
 
-def _typed(column: np.ndarray, stored: dict[str, Any]) -> np.ndarray:
+def _restore_dtype(column: np.ndarray, stored: dict[str, Any]) -> np.ndarray:
     """Values in the dtype that the column had; numbers with missing ones stay floating."""
     dtype = np.dtype(stored["dtype"])
     return column.astype(dtype) if dtype.kind in "biuf" and not stored["missing"] else column

@@ -127,7 +127,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The mean of the latent functions: (n,) for two classes, else (n, classes), of pairs their votes."""
-        means = self._means(self._checked(X))
+        means = self._means(self._check(X))
         if len(means) == 1:
             return means[0]
         if self.multi_class == "one_vs_rest":
@@ -136,7 +136,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, (n, classes): the sigmoid averaged over the latent uncertainty."""
-        at = self._checked(X)
+        at = self._check(X)
         if len(self.classes_) > 2 and self.multi_class == "one_vs_one":
             raise ValueError("GaussianProcessClassifier: multi_class='one_vs_one' has no probabilities of the classes.")
         columns = []
@@ -150,7 +150,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
 
     def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the latent function of two classes at every row, (n,) each."""
-        at = self._checked(X)
+        at = self._check(X)
         if len(self.kernels_) > 1:
             raise ValueError(
                 f"GaussianProcessClassifier: latent_mean_and_variance needs two classes; got {len(self.classes_)}."
@@ -211,6 +211,6 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
         parts = zip(self.kernels_, self.train_rows_, self.dual_weights_)
         return [posterior_mean(kernel, self.X_train_[rows], at, weights) for kernel, rows, weights in parts]
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _check(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return validate_squarable(self, X, reset=False, **row_rules(self.kernel))

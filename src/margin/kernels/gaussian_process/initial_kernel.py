@@ -71,7 +71,7 @@ def initial_kernel(kernel: Any, X: Floats | None, ard: bool, *, learned: bool = 
         bounds: Any = WIDE if learned else "fixed"
         made: Kernel = ConstantKernel(1.0, bounds) * RBF(1.0, bounds)
     else:
-        made = _named(kernel, X, WIDE if learned else LATENT) if isinstance(kernel, str) else _object(kernel)
+        made = _make_kernel(kernel, X, WIDE if learned else LATENT) if isinstance(kernel, str) else _object(kernel)
     return _one_scale_per_column(made, X.shape[1]) if ard and X is not None else made
 
 
@@ -105,7 +105,7 @@ def _object(kernel: Any) -> Kernel:
     return translated(kernel)
 
 
-def _named(kernel: str, X: Floats | None, amplitudes: Any) -> Kernel:
+def _make_kernel(kernel: str, X: Floats | None, amplitudes: Any) -> Kernel:
     if kernel == "linear":
         return ConstantKernel(1.0, amplitudes) * LinearKernel() + 1.0
     # The root mean square distance of two rows is sqrt(2) times this.

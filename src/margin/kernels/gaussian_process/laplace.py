@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from margin.kernels.gaussian_process.likelihood import COMPILED_ROWS, contracted
+from margin.kernels.gaussian_process.likelihood import COMPILED_ROWS, contract
 from margin.kernels.gaussian_process.radial import RadialForm, radial_form
 from margin.kernels.gaussian_process.triangular import (
     cholesky_in_place,
     copy_lower,
     inverse_in_place,
     log_determinant,
-    mirrored,
+    mirror,
     solve_factored,
     symmetric_product,
 )
@@ -179,11 +179,11 @@ class LaplaceApproximation:
         left = 0.5 * pull + (s - moved)
         if form is None:
             pairs = np.outer(left, pull)
-            weights = 0.5 * (pairs + pairs.T - root[:, None] * mirrored(inverse) * root)
+            weights = 0.5 * (pairs + pairs.T - root[:, None] * mirror(inverse) * root)
             return kernel.gradient(self.X, weights)
         diagonal = left * pull - 0.5 * root**2 * kept
         # The trace of R K is that of (B - I) B^{-1}.
         with_noise = float(left @ symmetric_product(gram, pull)) - 0.5 * (len(pull) - float(kept.sum()))
         total = with_noise - form.noise * float(diagonal.sum())
-        per_column = contracted(form, self.X, inverse, gram, left, pull, root)
+        per_column = contract(form, self.X, inverse, gram, left, pull, root)
         return form.gradient(total, per_column, float(diagonal.sum()))

@@ -24,12 +24,12 @@ from margin.kernels.gaussian_process.triangular import (
     factorize,
     inverse_in_place,
     log_determinant,
-    mirrored,
+    mirror,
     solve_factored,
 )
 from margin.kernels.kernel import Kernel
 
-__all__ = ["Evaluation", "MarginalLikelihood", "contracted"]
+__all__ = ["Evaluation", "MarginalLikelihood", "contract"]
 
 Floats = NDArray[np.float64]
 
@@ -112,18 +112,18 @@ class MarginalLikelihood:
         columns = [np.ascontiguousarray(w) for w in weights.reshape(len(weights), -1).T]
         if form is None:
             outer = sum((np.outer(w, w) for w in columns), np.zeros_like(gram))
-            return 0.5 * kernel.gradient(self.X, outer - len(columns) * mirrored(gram))
+            return 0.5 * kernel.gradient(self.X, outer - len(columns) * mirror(gram))
         pull = sum((w**2 - gram.diagonal() for w in columns), np.zeros(len(gram)))  # the diagonal of W
         # W o C sums to y.w - n, and what is not amplitude times profile in C is on its diagonal.
         outside = float(np.sum(pull * (form.noise + self.alpha + added)))
         total = 0.5 * (float(np.vdot(self.y, weights)) - weights.size - outside)
         ones = np.ones(len(weights))
-        parts = [contracted(form, self.X, gram, gram, 0.5 * w, w, ones) for w in columns]
+        parts = [contract(form, self.X, gram, gram, 0.5 * w, w, ones) for w in columns]
         per_column = sum(parts, np.zeros(self.X.shape[1]))
         return form.gradient(total, per_column, 0.5 * float(pull.sum()))
 
 
-def contracted(
+def contract(
     form: RadialForm, X: Floats, inverse: Floats, slope: Floats, left: Floats, right: Floats, scale: Floats
 ) -> Floats:
     r""":math:`\sum_{ij}W_{ij}\,\partial K_{ij}/\partial\log\ell_k` with

@@ -131,7 +131,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         y = (y - self.y_mean_) / self.y_std_
         also = start_at_spread(kernel, X) if isinstance(self.optimizer, str) and state is None else ()
         if len(also) and len(X) > SCREENED_ROWS:
-            kernel, also = self._screened(kernel, also, X, y, alpha), ()
+            kernel, also = self._screen(kernel, also, X, y, alpha), ()
         objective = _Exact(kernel, X, y, alpha)
         self._loop = loop = HyperparameterSearch(self, kernel, len(X), objective, self.warm_up, state, also)
         yield from loop.records(self)
@@ -139,7 +139,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
             warn_user(sentence, ConvergenceWarning)
         warn_of_bounds(self, [self.kernel_])
 
-    def _screened(self, kernel: Kernel, also: Any, X: np.ndarray, y: np.ndarray, alpha: Any) -> Kernel:
+    def _screen(self, kernel: Kernel, also: Any, X: np.ndarray, y: np.ndarray, alpha: Any) -> Kernel:
         """``kernel`` at its own theta or at the row of ``also``, by searches on every k-th row."""
         part = slice(None, None, -(-len(X) // SCREENED_ROWS))
         few = MarginalLikelihood(kernel, X[part], y[part], alpha if np.ndim(alpha) == 0 else alpha[part])

@@ -20,7 +20,7 @@ __all__ = [
     "factorize",
     "inverse_in_place",
     "log_determinant",
-    "mirrored",
+    "mirror",
     "solve_factored",
     "symmetric_product",
 ]
@@ -66,7 +66,7 @@ def copy_lower(source: Floats, target: Floats) -> None:
         )
 
 
-def mirrored(A: Floats) -> Floats:
+def mirror(A: Floats) -> Floats:
     """The symmetric matrix whose lower triangle is that of A."""
     lower = np.tril(A)
     return lower + np.tril(A, -1).T

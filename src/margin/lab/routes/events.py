@@ -29,7 +29,9 @@ async def events(
     hub = lab.hub
     reached = hub.position(last_event_id)
     chosen = [entry.rpartition("@") for entry in topics.split(",")[:MOST_TOPICS]]
-    async for event in hub.follow({topic: max(reached, hub.position(seen)) for topic, _, seen in chosen}):
+    seen_last = {topic: max(reached, hub.position(seen)) for topic, _, seen in chosen}
+    lab.sessions.note_followers(seen_last)
+    async for event in hub.follow(seen_last):
         if event is None:
             yield ServerSentEvent(comment="alive")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import APIRouter
@@ -13,6 +14,7 @@ from margin.lab.stages.presets import PRESETS
 from margin.lab.stages.readings import reading
 from margin.lab.stages.scene import Made, setting_text
 from margin.lab.stages.scenes import SCENES, scene_of
+from margin.report.mathml import mathml
 from margin.service.model_facts import model_facts, row_facts
 from margin.service.models import list_models
 
@@ -62,13 +64,16 @@ def _on_stage(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts with what the page needs of the stage; ``looks`` say for some sets what is worth looking at."""
     name, scene = facts["name"], scene_of(facts["name"])
     shown = {k: setting_text(v) for k, v in scene.params.items() if not callable(v) and not isinstance(v, Made | dict)}
+    equations = {tex: mathml(tex, display=False) for tex in re.findall(r":math:`([^`]+)`", facts["summary"] or "")}
+    attributes = [row["name"] for row in facts.get("attributes", ())]
     stage = {
         "kind": scene.kind,
-        "data": scene.data,
-        "view": scene.view,
+        "data": scene.sets,
+        "view": {data: scene.view_of(data) for data in scene.sets},
         "params": shown,
-        "drawable": scene.drawable,
-        "reading": reading(scene.view, [row["name"] for row in facts.get("attributes", ())]),
+        "fixed": [name for name in scene.params if name not in shown],
+        "drawable": [data for data in scene.sets if scene.drawable(data)],
+        "reading": {data: reading(scene.view_of(data), attributes) for data in scene.sets},
         "looks": {preset.data: preset.sentence for preset in PRESETS if preset.model == name},
     }
-    return {**facts, "scene": stage}
+    return {**facts, "scene": stage, "equations": equations}

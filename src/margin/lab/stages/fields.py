@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, chart, grid, packed, rounded, window_of
+from margin.lab.stages.panels import Panel, chart, grid, pack, round_values, window_of
 
 __all__ = ["flow", "solution"]
 
@@ -24,12 +24,13 @@ def solution(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     worst = float(left.max())
     heat = np.round(255 * np.clip(field, 0, 1)).astype(np.uint8)
     rest = np.round(255 * np.clip(left / max(worst, 1e-3), 0, 1)).astype(np.uint8)
-    points = {"xy": rounded(X), "faded": True}
+    points = {"xy": round_values(X), "faded": True}
+    sides: dict[str, Any] = {"axes": ["x", "y"], "square": True, "equal": True}
+    known, missing = {"heat": pack(heat), "scale": [0.0, 1.0]}, {"heat": pack(rest), "scale": [0.0, worst]}
     return [
-        chart(window, "temperature", equal=True, surface={"heat": packed(heat), "scale": [0.0, 1.0]}),
-        chart(window, f"what the equation leaves, at most {worst:.3g}", equal=True,
-              surface={"heat": packed(rest), "scale": [0.0, worst]}, points=points),
-    ]  # fmt: skip
+        chart(window, "temperature", surface=known, **sides),
+        chart(window, f"what the equation leaves, at most {worst:.3g}", surface=missing, points=points, **sides),
+    ]
 
 
 def flow(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -38,11 +39,21 @@ def flow(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     interval = 0.2
     times = interval * np.arange(X.shape[1])
     paths = np.asarray(model.predict(X[:, 0], times))
-    lines = [{"xy": rounded(one), "color": k} for k, one in enumerate(paths)]
+    lines = [{"xy": round_values(one), "color": k} for k, one in enumerate(paths)]
     cells = grid(window, 13)
     moved = np.asarray(model.predict(cells, np.array([0.0, 0.1])))[:, 1]
     arrows = np.column_stack([cells, cells + 2.0 * (moved - cells)])
-    points = {"xy": rounded(X.reshape(-1, 2)), "faded": True}
+    points = {"xy": round_values(X.reshape(-1, 2)), "faded": True}
     return [
-        chart(window, "the learned flow", equal=True, lines=lines, arrows=rounded(arrows), thin=True, points=points)
+        chart(
+            window,
+            "the learned flow",
+            equal=True,
+            axes=["x1", "x2"],
+            square=True,
+            lines=lines,
+            arrows=round_values(arrows),
+            thin=True,
+            points=points,
+        )
     ]

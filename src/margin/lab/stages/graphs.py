@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, bars, rounded
+from margin.lab.stages.panels import Panel, bars, round_values
 
 __all__ = ["graphs", "layout", "links", "network", "nodes"]
 
@@ -18,17 +19,38 @@ PLACES = [[0.5, 0.88], [0.17, 0.5], [0.83, 0.5], [0.5, 0.12]]
 
 
 def nodes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
-    """The class of every node, the fuller the surer; those whose class was shown are ringed, mistakes crossed."""
+    """The class of every node, the fuller the surer; those whose class was shown are ringed, mistakes crossed. Of one
+    that was clicked also how much the message of each neighbor counts."""
     chance = np.asarray(model.predict_proba(X), dtype=float)
     said = chance.argmax(axis=1)
     places = layout(X)
     shown = [
-        {"xy": rounded(places[i]), "color": int(said[i]), "sure": round(float(chance[i].max()), 3), "label": str(i),
+        {"xy": round_values(places[i]), "color": int(said[i]), "sure": round(float(chance[i].max()), 3),
+         "label": str(i),
          "ring": i in (0, 33, 1, 32), "wrong": bool(model.classes_[said[i]] != y[i])}
         for i in range(len(X))
     ]  # fmt: skip
-    right = float((model.classes_[said] == y).mean())
-    return [_drawn(shown, X), bars([("nodes right", right)], "", most=1)]
+    right = bars([("nodes right", float((model.classes_[said] == y).mean()))], "", most=1)
+    asked = probe.get("node") if isinstance(probe, dict) else None
+    if not isinstance(asked, int) or isinstance(asked, bool) or not 0 <= asked < len(X):
+        return [_draw(shown, X, pick="node"), right]
+    counts = _messages(model, X, asked, chance[asked])
+    most = max(map(abs, counts.values()), default=0.0) or 1.0
+    wide = [[asked, j, round(count / most, 3)] for j, count in counts.items()]
+    named = [(f"node {j}", count) for j, count in sorted(counts.items(), key=lambda item: -abs(item[1]))[:10]]
+    title = f"what node {asked} gains from each neighbor for class {model.classes_[said[asked]]}"
+    return [_draw(shown, X, pick="node", picked=asked, wide=wide), bars(named, title), right]
+
+
+def _messages(model: Any, graph: Any, node: int, chance: np.ndarray) -> dict[int, float]:
+    """By how much the chance of the class of ``node`` falls without the messages between it and each neighbor."""
+    best, edges = int(chance.argmax()), graph.edges
+    counts = {}
+    for other in sorted({int(j) for i, j in edges.T if i == node} | {int(i) for i, j in edges.T if j == node}):
+        between = np.isin(edges, (node, other)).all(axis=0) & (edges[0] != edges[1])
+        without = replace(graph, edges=edges[:, ~between])
+        counts[other] = float(chance[best] - model.predict_proba(without)[node, best])
+    return counts
 
 
 def graphs(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -39,8 +61,8 @@ def graphs(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         places = layout(X[i])
         right = said[i] == y[i] if hasattr(model, "classes_") else abs(said[i] - y[i]) < 0.5
         told = f"{said[i]} (true {y[i]})" if hasattr(model, "classes_") else f"{said[i]:.1f} (true {y[i]:.0f})"
-        shown = [{"xy": rounded(place), "color": 0 if right else 1, "sure": 1.0, "label": ""} for place in places]
-        panels.append(_drawn(shown, X[i], told, small=True))
+        shown = [{"xy": round_values(place), "color": 0 if right else 1, "sure": 1.0, "label": ""} for place in places]
+        panels.append(_draw(shown, X[i], told, small=True))
     return [*panels, bars([("score", model.score(X, y))], "over all graphs", most=1)]
 
 
@@ -52,10 +74,10 @@ def links(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     chance = np.asarray(model.predict_proba(X, pairs))[:, 1]
     order = np.argsort(-chance, kind="stable")[:12]
     places = layout(X)
-    shown = [{"xy": rounded(place), "color": i // 14, "sure": 1.0, "label": ""} for i, place in enumerate(places)]
+    shown = [{"xy": round_values(place), "color": i // 14, "sure": 1.0, "label": ""} for i, place in enumerate(places)]
     new = [[*pairs[k].tolist(), round(float(chance[k]), 3)] for k in order]
     within = float(np.mean([i // 14 == j // 14 for i, j, _ in new]))
-    return [_drawn(shown, X, new=new), bars([("new links inside a group", within)], "", most=1)]
+    return [_draw(shown, X, new=new), bars([("new links inside a group", within)], "", most=1)]
 
 
 def network(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -117,7 +139,7 @@ def _hops(adjacency: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(found), found, len(adjacency) / 2)
 
 
-def _drawn(shown: list[Panel], graph: Any, title: str = "", **more: Any) -> Panel:
+def _draw(shown: list[Panel], graph: Any, title: str = "", **more: Any) -> Panel:
     edges = [pair for pair in graph.edges.T.tolist() if pair[0] < pair[1]]
     return {"panel": "graph", "title": title, "nodes": shown, "edges": edges, **more}
 

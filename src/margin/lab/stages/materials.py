@@ -350,6 +350,27 @@ def animals(seed):
     return traits[y] @ np.array([[1, 0.2, 0], [0, 1, 0.3], [0.2, 0, 1]]) + 0.15 * rng.standard_normal((60, 3)), y
 
 
+def patients(seed):
+    """Ten measures of 300 people with diabetes, and how far it went in a year; all in standard deviations."""
+    import numpy as np
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True)
+    rows = np.random.default_rng(seed).permutation(len(X))[:300]
+    X, y = X[rows], y[rows]
+    return (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+
+
+def wines(seed):
+    """Thirteen measures, in standard deviations, of 150 wines by three growers."""
+    import numpy as np
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    rows = np.random.default_rng(seed).permutation(len(X))[:150]
+    return (X[rows] - X[rows].mean(axis=0)) / X[rows].std(axis=0), y[rows]
+
+
 def tennis(seed):
     """Fourteen days: outlook, temperature, humidity, wind; was tennis played?"""
     import numpy as np

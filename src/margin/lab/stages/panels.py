@@ -12,20 +12,33 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bars", "chart", "grid", "images", "matrix", "packed", "picture", "rounded", "text", "window_of"]
+__all__ = [
+    "bars",
+    "chart",
+    "grid",
+    "images",
+    "matrix",
+    "pack",
+    "picture",
+    "place_of",
+    "round_values",
+    "text",
+    "window_of",
+]
 
 Panel = dict[str, Any]
+FARTHEST = 1e6
 SIDE = 56  # cells of a surface along each axis
 
 
-def packed(values: np.ndarray) -> Panel:
+def pack(values: np.ndarray) -> Panel:
     """An array of bytes or of float32 numbers, row by row."""
     kind = "u8" if values.dtype == np.uint8 else "f32"
     array = np.ascontiguousarray(values if kind == "u8" else values.astype("<f4"))
     return {"shape": list(array.shape), "type": kind, "data": base64.b64encode(array.tobytes()).decode()}
 
 
-def rounded(values: Any, digits: int = 4) -> list[Any]:
+def round_values(values: Any, digits: int = 4) -> list[Any]:
     return np.round(np.asarray(values, dtype=float), digits).tolist()
 
 
@@ -45,16 +58,24 @@ def grid(window: Sequence[float], side: int = SIDE) -> np.ndarray:
     return np.column_stack([columns.ravel(), rows.ravel()])
 
 
+def place_of(probe: Any) -> np.ndarray | None:
+    """The point of the plane that a probe is, kept within bounds in which every model computes; None if it is none."""
+    if not isinstance(probe, list) or len(probe) != 2 or not all(isinstance(v, int | float) for v in probe):
+        return None
+    place = np.array(probe, dtype=float)
+    return np.clip(place, -FARTHEST, FARTHEST) if np.isfinite(place).all() else None
+
+
 def chart(window: Sequence[float], title: str = "", **layers: Any) -> Panel:
     shown = {name: layer for name, layer in layers.items() if layer is not None}
-    return {"panel": "chart", "title": title, "window": rounded(window, 5), **shown}
+    return {"panel": "chart", "title": title, "window": round_values(window, 5), **shown}
 
 
 def picture(pixels: np.ndarray, caption: str = "", **more: Any) -> Panel:
     """Gray (h, w) or colored (h, w, 3) pixels; their range becomes the range of the screen."""
     low, high = float(pixels.min()), float(pixels.max())
     bytes_ = np.round((pixels - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
-    return {"pixels": packed(bytes_), "caption": caption, **more}
+    return {"pixels": pack(bytes_), "caption": caption, **more}
 
 
 def images(items: Sequence[Panel], title: str = "", **more: Any) -> Panel:
@@ -62,7 +83,7 @@ def images(items: Sequence[Panel], title: str = "", **more: Any) -> Panel:
 
 
 def matrix(values: Any, rows: Sequence[str], columns: Sequence[str], title: str = "", **more: Any) -> Panel:
-    shown = {"rows": list(rows), "columns": list(columns), "values": rounded(values), **more}
+    shown = {"rows": list(rows), "columns": list(columns), "values": round_values(values), **more}
     return {"panel": "matrix", "title": title, **shown}
 
 

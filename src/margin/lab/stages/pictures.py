@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin.data.scenes import SHAPES
-from margin.lab.stages.panels import Panel, bars, chart, images, matrix, picture, rounded, window_of
+from margin.lab.stages.panels import Panel, bars, chart, images, matrix, picture, round_values, window_of
 
 __all__ = [
     *(
@@ -33,14 +33,31 @@ def readers(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Digits with what the model reads; one drawn by hand, if there is one, with the chance of every class."""
     side = _side(X)
     said = model.predict(X[:SHOWN])
-    shown = [_judged(X[i].reshape(side, side), said[i], y[i]) for i in range(min(SHOWN, len(X)))]
+    shown = [_judge(X[i].reshape(side, side), said[i], y[i]) for i in range(min(SHOWN, len(X)))]
     panels = [images(shown, "what it reads")]
-    drawn = _drawn(probe, X.shape[1])
+    drawn = _drawing(probe, X.shape[1])
     if drawn is not None:
         chance = np.asarray(model.predict_proba(drawn[None]))[0]
         panels.insert(0, bars([(str(c), p) for c, p in zip(model.classes_, chance)], "your drawing is", most=1))
     right = float((model.predict(X) == y).mean())
-    return [*panels, bars([("of all digits", right)], "read right", most=1)]
+    seen = X[:8] if drawn is None else np.vstack([drawn, X[:7]])
+    return [*panels, *_inside(model, seen, side), bars([("of all digits", right)], "read right", most=1)]
+
+
+def _inside(model: Any, X: Any, side: int) -> list[Panel]:
+    """Digits, where each speaks for what is read, and the filters of the first layer of a convolutional network."""
+    from margin.interpretation.networks import attribute_inputs
+    from margin.neural.convolution.maps import filters
+
+    layers = [] if hasattr(model, "patch_size") else list(filters(model.module_).values())
+    how: dict[str, Any] = {"method": "grad-cam"} if layers else {"method": "occlusion", "size": 2}
+    rows = [picture(one.reshape(side, side)) for one in X]
+    rows += [picture(np.maximum(one, 0.0)) for one in attribute_inputs(model, X, **how)]
+    panels = [images(rows, "digits, and where they speak for what is read", columns=len(X))]
+    if layers:
+        first = [picture(one) for one in layers[0][:8, 0].numpy(force=True)]
+        panels.append(images(first, "filters of the first layer", columns=8))
+    return panels
 
 
 def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -51,7 +68,10 @@ def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     xy = np.column_stack([y, said])
     window = window_of(np.array([[-1.3, -1.3], [1.3, 1.3]]), 0.0)
     diagonal = [{"xy": [[-1.3, -1.3], [1.3, 1.3]], "dash": True}]
-    return [images(shown, ""), chart(window, axes=["true", "measured"], points={"xy": rounded(xy)}, lines=diagonal)]
+    return [
+        images(shown, ""),
+        chart(window, axes=["true", "measured"], square=True, points={"xy": round_values(xy)}, lines=diagonal),
+    ]
 
 
 def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -61,14 +81,23 @@ def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     plane = np.array([[a, b] for b in steps[::-1] for a in steps])
     made = np.asarray(model.decode(plane)).reshape(-1, side, side)
     window = [-3.2, 3.2, -3.2, 3.2]
-    points = {"xy": rounded(codes, 3), "label": np.asarray(y).tolist()}
+    points = {"xy": round_values(codes, 3), "label": np.asarray(y).tolist()}
     panels = [
-        chart(window, "where digits lie", equal=True, points=points, classes=[str(c) for c in range(10)], pick=True),
+        chart(
+            window,
+            "where digits lie",
+            equal=True,
+            axes=["z1", "z2"],
+            square=True,
+            points=points,
+            classes=[str(c) for c in range(10)],
+            pick=True,
+        ),
         images([picture(one) for one in made], "what lies there", columns=9, tight=True),
     ]
     if isinstance(probe, list) and len(probe) == 2:
         place = np.clip(np.array([probe], dtype=float), -6, 6)
-        panels[0]["labels"] = [[*rounded(place[0]), "here", 1]]
+        panels[0]["labels"] = [[*round_values(place[0]), "here", 1]]
         panels.insert(1, images([picture(np.asarray(model.decode(place)).reshape(side, side))], "decoded here"))
     return panels
 
@@ -112,7 +141,8 @@ def detections(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     for pixels, boxes in zip(X[:8], model.predict(X[:8])):
         order = np.argsort(-boxes.scores)[:4]
         found = [
-            [*rounded(boxes.xyxy[i], 1), SHAPES[int(boxes.labels[i])], round(float(boxes.scores[i]), 2)] for i in order
+            [*round_values(boxes.xyxy[i], 1), SHAPES[int(boxes.labels[i])], round(float(boxes.scores[i]), 2)]
+            for i in order
         ]
         shown.append(picture(_gray(pixels), boxes=[box for box in found if box[-1] >= 0.2]))
     return [images(shown, "boxes surer than 0.2", columns=4)]
@@ -135,7 +165,7 @@ def embedded(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     _, _, directions = np.linalg.svd(centered, full_matrices=False)
     sign = np.sign(directions[np.arange(2), np.abs(directions[:2]).argmax(axis=1)])
     placed = centered @ (directions[:2] * sign[:, None]).T
-    points = {"xy": rounded(placed, 3), "label": np.asarray(y).tolist()}
+    points = {"xy": round_values(placed, 3), "label": np.asarray(y).tolist()}
     return [
         chart(
             window_of(placed),
@@ -178,11 +208,11 @@ def _gray(pixels: np.ndarray) -> np.ndarray:
     )
 
 
-def _judged(pixels: np.ndarray, said: Any, true: Any) -> Panel:
+def _judge(pixels: np.ndarray, said: Any, true: Any) -> Panel:
     return picture(pixels, str(said), tone="good" if said == true else "bad")
 
 
-def _drawn(probe: Any, size: int) -> np.ndarray | None:
+def _drawing(probe: Any, size: int) -> np.ndarray | None:
     """Pixels of a drawing, if that is what the probe is."""
     if not isinstance(probe, list) or len(probe) != size:
         return None

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, chart, grid, packed, rounded, window_of
+from margin.lab.stages.panels import Panel, chart, grid, pack, place_of, round_values, window_of
 
 __all__ = ["axes", "cells", "clusters", "density", "embedding", "path", "regions", "samples", "translated"]
+
+
+AXES: Panel = {"axes": ["x1", "x2"], "square": True}
 
 
 def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -20,10 +23,23 @@ def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         window = [max(window[0], 0.0), window[1], max(window[2], 0.0), window[3]]
     surface, line = _class_surface(model, grid(window))
     support = getattr(model, "support_", None)
-    points = {"xy": rounded(X), "label": _positions(y, model.classes_), "editable": True}
+    points = {"xy": round_values(X), "label": _positions(y, model.classes_), "editable": True}
     if support is not None:
         points["ring"] = np.asarray(support).tolist()
-    return [chart(window, surface=surface, contour=line, points=points, classes=[str(c) for c in model.classes_])]
+    layers = _neighbors(model, X, place_of(probe)) if hasattr(model, "kneighbors") else {}
+    names = [str(c) for c in model.classes_]
+    return [chart(window, **AXES, surface=surface, contour=line, points=points, classes=names, **layers)]
+
+
+def _neighbors(model: Any, X: Any, place: np.ndarray | None) -> Panel:
+    """Lines from the mouse to the rows that decide there, and what they say."""
+    if place is None:
+        return {"hover": True}
+    near, chance = model.kneighbors(place[None])[1][0], model.predict_proba(place[None])[0]
+    best = int(chance.argmax())
+    lines = [{"xy": round_values([place, X[i]]), "color": -1, "thin": True} for i in near]
+    said = f"{model.classes_[best]}: {100 * chance[best]:.0f} % of {len(near)}"
+    return {"hover": True, "lines": lines, "labels": [[*round_values(place), said, best]]}
 
 
 def cells(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -34,8 +50,8 @@ def cells(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     spread = (
         np.column_stack([np.sin(order * 2.4), np.cos(order * 2.4)]) * (0.08 + 0.3 * np.modf(order * 0.618)[0])[:, None]
     )
-    points = {"xy": rounded(X + spread), "label": _positions(y, model.classes_)}
-    return [chart(window, surface=surface, points=points, classes=[str(c) for c in model.classes_])]
+    points = {"xy": round_values(X + spread), "label": _positions(y, model.classes_)}
+    return [chart(window, **AXES, surface=surface, points=points, classes=[str(c) for c in model.classes_])]
 
 
 def clusters(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -47,11 +63,16 @@ def clusters(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     if centers is None:
         centers = model.means_
         layers["ellipses"] = [
-            {"center": rounded(mean), "axes": rounded(_ellipse(covariance)), "color": k, "weight": float(weight)}
+            {
+                "center": round_values(mean),
+                "axes": round_values(_ellipse(covariance)),
+                "color": k,
+                "weight": float(weight),
+            }
             for k, (mean, covariance, weight) in enumerate(zip(centers, _full(model), model.weights_))
         ]
-    points = {"xy": rounded(X), "label": np.asarray(labels).tolist(), "editable": True}
-    return [chart(window, points=points, centers=rounded(centers), **layers)]
+    points = {"xy": round_values(X), "label": np.asarray(labels).tolist(), "editable": True}
+    return [chart(window, **AXES, points=points, centers=round_values(centers), **layers)]
 
 
 def density(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -59,15 +80,15 @@ def density(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     window = window_of(X, 0.2)
     log_density = model.score_samples(grid(window)).reshape(56, 56)
     height = np.exp(np.minimum(log_density - np.quantile(log_density, 0.995), 0.0))
-    surface = {"heat": packed(np.round(255 * height).astype(np.uint8))}
-    return [chart(window, surface=surface, points={"xy": rounded(X), "faded": True, "editable": True})]
+    surface = {"heat": pack(np.round(255 * height).astype(np.uint8))}
+    return [chart(window, **AXES, surface=surface, points={"xy": round_values(X), "faded": True, "editable": True})]
 
 
 def samples(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Rows of the data, faded, and as many that the model makes up."""
     made = np.asarray(model.sample(300, random_state=0), dtype=float)[:, :2]
-    points = {"xy": rounded(X), "faded": True, "editable": True}
-    return [chart(window_of(X, 0.25), points=points, made=rounded(made))]
+    points = {"xy": round_values(X), "faded": True, "editable": True}
+    return [chart(window_of(X, 0.25), **AXES, points=points, made=round_values(made))]
 
 
 def path(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -76,18 +97,18 @@ def path(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     chosen = np.unique(np.linspace(0, len(moments) - 1, 6).round().astype(int))
     scale = [float(X[:, :2].min()), float(X[:, :2].max())]
     window = window_of(np.array([[scale[0]] * 2, [scale[1]] * 2]), 0.3)
-    frames = [rounded(moments[i], 3) for i in chosen]
-    points = {"xy": rounded(X), "faded": True, "editable": True}
-    return [chart(window, points=points, made=frames[-1], movie=frames)]
+    frames = [round_values(moments[i], 3) for i in chosen]
+    points = {"xy": round_values(X), "faded": True, "editable": True}
+    return [chart(window, **AXES, points=points, made=frames[-1], movie=frames)]
 
 
 def translated(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Both sets, and where the rows of the first go."""
     both = np.concatenate([X, y])
-    points = {"xy": rounded(both), "label": [0] * len(X) + [1] * len(y), "faded": True}
-    made = rounded(np.asarray(model.transform(X), dtype=float))
+    points = {"xy": round_values(both), "label": [0] * len(X) + [1] * len(y), "faded": True}
+    made = round_values(np.asarray(model.transform(X), dtype=float))
     names = ["first set", "second set", "the first, carried over"]
-    return [chart(window_of(both, 0.25), points=points, made=made, made_color=2, classes=names)]
+    return [chart(window_of(both, 0.25), **AXES, points=points, made=made, made_color=2, classes=names)]
 
 
 def axes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -97,14 +118,14 @@ def axes(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     width = 2 * ((X - center) @ directions.T).std(axis=0)
     arrows = [[*center, *(center + w * d)] for w, d in zip(width, directions)]
-    points = {"xy": rounded(X), "editable": True}
-    return [chart(window_of(X), equal=True, points=points, arrows=rounded(arrows))]
+    points = {"xy": round_values(X), "editable": True}
+    return [chart(window_of(X), **AXES, equal=True, points=points, arrows=round_values(arrows))]
 
 
 def embedding(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Where each row came to lie; classes by color, though the model never saw them."""
     placed = np.asarray(model.embedding_ if hasattr(model, "embedding_") else model.transform(X), dtype=float)[:, :2]
-    points = {"xy": rounded(placed, 3), "label": np.asarray(y).tolist()}
+    points = {"xy": round_values(placed, 3), "label": np.asarray(y).tolist()}
     return [chart(window_of(placed), equal=True, bare=True, points=points, classes=[str(c) for c in np.unique(y)])]
 
 
@@ -114,7 +135,7 @@ def _class_surface(model: Any, cells: np.ndarray, side: int = 56) -> tuple[Panel
     if hasattr(model, "decision_function") and len(model.classes_) == 2 and hasattr(model, "support_"):
         values = np.asarray(model.decision_function(cells), dtype=float).reshape(side, side)
         chosen, sure = (values > 0).astype(int), np.tanh(np.abs(values))
-        contour = {"values": packed(values), "levels": [-1, 0, 1]}
+        contour = {"values": pack(values), "levels": [-1, 0, 1]}
     elif hasattr(model, "predict_proba"):
         chance = np.asarray(model.predict_proba(cells), dtype=float)
         chosen, k = chance.argmax(axis=1), chance.shape[1]
@@ -122,12 +143,12 @@ def _class_surface(model: Any, cells: np.ndarray, side: int = 56) -> tuple[Panel
     else:
         chosen, sure = np.searchsorted(model.classes_, model.predict(cells)), np.full(len(cells), 0.6)
     strength = np.round(255 * np.clip(np.nan_to_num(sure), 0, 1)).astype(np.uint8).reshape(side, side)
-    return {"class": packed(chosen.astype(np.uint8).reshape(side, side)), "strength": packed(strength)}, contour
+    return {"class": pack(chosen.astype(np.uint8).reshape(side, side)), "strength": pack(strength)}, contour
 
 
 def _label_surface(model: Any, window: list[float]) -> Panel:
     labels = np.asarray(model.predict(grid(window))).astype(np.uint8).reshape(56, 56)
-    return {"class": packed(labels), "strength": packed(np.full((56, 56), 110, np.uint8))}
+    return {"class": pack(labels), "strength": pack(np.full((56, 56), 110, np.uint8))}
 
 
 def _positions(y: Any, classes: np.ndarray) -> list[int]:

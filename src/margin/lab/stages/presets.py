@@ -62,6 +62,14 @@ PRESETS = (
         beside=("learning_rate=0.9", "max_depth=2"),
     ),
     Preset(
+        "The lasso lets go of columns",
+        "The same table under two penalties: the stronger it is, the more weights are exactly zero.",
+        "lasso",
+        "patients",
+        ("alpha=0.2",),
+        beside=("alpha=0.01",),
+    ),
+    Preset(
         "A kernel machine and its margin",
         "Only the ringed points hold the border; drag one of them, then one of the others.",
         "svc",
@@ -71,7 +79,7 @@ PRESETS = (
     ),
     Preset(
         "A Gaussian process knows where it knows",
-        "The band tightens where points are; add some in the gap.",
+        "The band tightens where points are: move the mouse through the gap, and click to add some.",
         "gaussian-process-regressor",
         "wave",
         speed=6,

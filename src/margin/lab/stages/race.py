@@ -12,7 +12,7 @@ from margin.core.domains import Choice, Integer, Number, Sequence
 from margin.core.parameters import parameter
 from margin.core.parts import Part
 from margin.core.records import Record
-from margin.lab.stages.panels import Panel, bars, chart, grid, packed, rounded
+from margin.lab.stages.panels import Panel, bars, chart, grid, pack, round_values
 from margin.optimize.methods import METHODS
 
 __all__ = ["OptimizerRace", "race"]
@@ -79,13 +79,22 @@ def race(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:  # noqa: ARG001
     heights = np.asarray(X.f(grid(window, SIDE).T), dtype=float).reshape(SIDE, SIDE)
     scaled = np.log1p(heights - heights.min())
     depth = 1 - scaled / scaled.max()
-    lines = [{"xy": rounded(path), "color": k, "head": True} for k, path in enumerate(model.paths_.values())]
-    surface = {"heat": packed(np.round(255 * depth).astype(np.uint8)), "tone": "gray"}
-    levels = {"values": packed(depth), "levels": rounded(np.arange(1, LEVELS) / LEVELS), "thin": True}
+    lines = [{"xy": round_values(path), "color": k, "head": True} for k, path in enumerate(model.paths_.values())]
+    surface = {"heat": pack(np.round(255 * depth).astype(np.uint8)), "tone": "gray"}
+    levels = {"values": pack(depth), "levels": round_values(np.arange(1, LEVELS) / LEVELS), "thin": True}
     above = {n: float(X.f(np.array(path[-1]))) - float(X.f(np.array(X.minima[0]))) for n, path in model.paths_.items()}
     left = [(name.replace("_", " "), max(height, 0.0)) for name, height in above.items()]
-    goal = [[*rounded(minimum), "minimum", 0] for minimum in X.minima]
+    goal = [[*round_values(minimum), "minimum", 0] for minimum in X.minima]
     return [
-        chart(window, surface=surface, contour=levels, lines=lines, labels=goal, classes=[n for n, _ in left]),
+        chart(
+            window,
+            axes=["x1", "x2"],
+            square=True,
+            surface=surface,
+            contour=levels,
+            lines=lines,
+            labels=goal,
+            classes=[n for n, _ in left],
+        ),
         bars(left, "height above the minimum"),
     ]

@@ -29,10 +29,12 @@ READINGS: Mapping[str, str] = {
     # tables
     "branches": "Every question splits the days; a leaf says what most of its days said.",
     "biplot": "Rows and columns of a table of counts: what lies near occurs together more often than by chance.",
+    "effects": "Bars say what each column of the table does to the prediction: its weight, per standard deviation, or "
+    "its importance in the questions of trees.",
     "traits": "The model reads traits off a row, and names the kind whose described traits fit best, even one that it "
     "has never seen.",
     # pictures
-    "readers": "Below each digit what the model reads, green where it is right.",
+    "readers": "Below each digit what the model reads, green where it is right; then what of a digit speaks for that.",
     "measures": "Below each bar the angle as measured and, in brackets, as it is; on the dashed diagonal both agree.",
     "latent": "First, where the model puts every digit; then, what it draws for places over that plane.",
     "drawn": "Digits that the model makes up, and how the first of them come out of noise.",
@@ -43,10 +45,10 @@ READINGS: Mapping[str, str] = {
     "embedded": "Every point is a digit as the network represents it; colors were never shown to it.",
     "similarity": "Below each picture the sentence that fits it best to the model, green where it is the right one.",
     # texts
-    "writing": "After the beginning, what the model would write. The map shows at which letters (columns) each letter "
-    "(rows) looks.",
+    "writing": "After the beginning, what the model would write, and the tokens that it reads. The map shows at which "
+    "tokens (columns) each token (rows) looks; ▸ is the start.",
     "translation": "Sentences, and what the model makes of them. The map shows at which letters (columns) each letter "
-    "that it writes (rows) looks.",
+    "that it writes (rows) looks; ◂ is the end.",
     "tags": "Below each word the tag that the model gives it.",
     "opinion": "Blue words speak for the verdict, orange ones against it.",
     "cloze": "Words that the model would put into the gap, the likeliest first.",
@@ -54,7 +56,8 @@ READINGS: Mapping[str, str] = {
     "topics": "The stronger the color, the more of a topic: which words it is made of, and which texts are made of it.",
     # graphs
     "nodes": "Color is the class that the model gives a node, fuller where it is surer. The class of ringed nodes was "
-    "told to it; a dashed rim is a mistake.",
+    "told to it; a dashed rim is a mistake. Click a node: the wider a line, the more the message along it counts, for "
+    "its class or, dotted, against it.",
     "graphs": "Above each graph what the model says of it, and what it is; orange where the two differ.",
     "links": "Gray lines are known, dashed ones are what the model misses most.",
     "network": "Bars are chances given what is known. Click a fact to say that it holds, again for that it does not.",
@@ -66,8 +69,17 @@ READINGS: Mapping[str, str] = {
 
 #: What is added where the model has such an attribute.
 MORE: Mapping[str, Mapping[str, str]] = {
-    "regions": {"support_": " Ringed: the support vectors; solid line: the border; dashed: the margin."},
-    "curve": {"support_": " Ringed: the support vectors."},
+    "regions": {
+        "support_": " Ringed: the support vectors; solid line: the border; dashed: the margin.",
+        "points_": " Move the mouse: lines lead to the neighbors that decide there.",
+    },
+    "curve": {
+        "support_": " Ringed: the support vectors.",
+        "basis_": " Thin lines: the basis functions times their weights, which add up to it.",
+        "knots_": " Thin lines: what the value at each knot adds to it.",
+        "points_": " Move the mouse: ringed are the neighbors whose mean is said there.",
+        "X_train_": " Move the mouse: between the orange lines is what one more point there would leave of the doubt.",
+    },
 }
 
 

@@ -41,18 +41,23 @@ class PlayRequest:
         scene = scene_of(self.model)
         object.__setattr__(self, "scene", scene)
         object.__setattr__(self, "data", self.data or scene.data[0])
-        if self.data not in scene.data:
-            raise BadRequest(f"{self.model} is shown with {', '.join(scene.data)}; got {self.data!r}.")
+        if self.data not in scene.sets:
+            raise BadRequest(f"{self.model} is shown with {', '.join(scene.sets)}; got {self.data!r}.")
         if self.points:
             self._check_points()
 
     def _check_points(self) -> None:
-        if not self.scene.drawable:
+        if not self.scene.drawable(self.data):
             raise BadRequest(f"{self.model}: its data cannot be drawn as points.")
         if not 3 <= len(self.points) <= MOST_POINTS:
             raise BadRequest(f"{self.model}: points must be from 3 to {MOST_POINTS}; got {len(self.points)}.")
         if any(not math.isfinite(v) or abs(v) > FARTHEST for point in self.points for v in point):
             raise BadRequest(f"{self.model}: points must have coordinates within {FARTHEST:,.0f} of the origin.")
+
+    @property
+    def view(self) -> str:
+        """The name of the function that says what is seen."""
+        return self.scene.view_of(self.data)
 
     def load(self) -> tuple[Any, Any]:
         """X and y."""

@@ -27,7 +27,7 @@ class StageScene:
     """``data`` names sets of :mod:`margin.lab.stages.materials`, the first of which is shown first.
 
     ``params`` differ from the model's defaults; ``options`` go to its fit; ``view`` names the function that says what
-    is seen of the model after a record.
+    is seen of the model after a record; ``tables`` are further sets, of many columns each.
     """
 
     kind: str
@@ -35,11 +35,20 @@ class StageScene:
     view: str
     params: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    tables: tuple[str, ...] = ()
 
     @property
-    def drawable(self) -> bool:
-        """Whether its data are points that can be drawn by hand."""
-        return self.view in DRAWABLE
+    def sets(self) -> tuple[str, ...]:
+        """All sets that the scene is shown with."""
+        return (*self.data, *self.tables)
+
+    def view_of(self, data: str) -> str:
+        """What is seen of the model on a set: of a table of many columns, what each of them does."""
+        return "effects" if data in self.tables else self.view
+
+    def drawable(self, data: str) -> bool:
+        """Whether the set is points that can be drawn by hand."""
+        return self.view_of(data) in DRAWABLE
 
 
 def setting_text(value: Any) -> str:

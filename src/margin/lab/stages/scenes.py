@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from margin import catalog
@@ -28,6 +29,11 @@ def _curve(*first: str, **params: Any) -> StageScene:
     return StageScene("curve", tuple(dict.fromkeys((*first, *CURVES))), "curve", params)
 
 
+def _table(scene: StageScene, *tables: str) -> StageScene:
+    """The same, and with tables of which each column has a weight or an importance."""
+    return replace(scene, tables=tables or (("wines",) if scene.kind == "plane" else ("patients",)))
+
+
 def _density(view: str = "density", **params: Any) -> StageScene:
     return StageScene("plane", DENSE, view, params)
 
@@ -49,11 +55,11 @@ SMALL_NET = {"hidden_layer_sizes": (16, 16), "max_iter": 200, "learning_rate_ini
 DEEP_PLANE = {"hidden_layer_sizes": (64, 64), "max_iter": 150, "batch_size": 128, "record_steps": 4}
 
 LINEAR = {
-    "linear-regression": _curve("line"),
-    "ridge": _curve("line"),
-    "logistic-regression": _classes("separable"),
-    "lasso": _curve("line", alpha=0.1),
-    "elastic-net": _curve("line", alpha=0.1),
+    "linear-regression": _table(_curve("line")),
+    "ridge": _table(_curve("line")),
+    "logistic-regression": _table(_classes("separable")),
+    "lasso": _table(_curve("line", alpha=0.1)),
+    "elastic-net": _table(_curve("line", alpha=0.1)),
     "basis-regression": _curve(),
     "polynomial-regression": _curve(degree=5),
     "spline-regression": _curve(n_knots=8),
@@ -63,7 +69,7 @@ LINEAR = {
 KERNELS = {
     "svc": _classes("moons"),
     "hard-margin-svc": _classes("separable", kernel="linear"),
-    "linear-svc": _classes("separable"),
+    "linear-svc": _table(_classes("separable")),
     "kernel-ridge": _curve(kernel="rbf", gamma=1.0, alpha=0.1),
     "kernel-regression": _curve(gamma=5.0),
     "svr": _curve(gamma=1.0),
@@ -84,25 +90,25 @@ BAYES = {
     "multinomial-nb": StageScene("plane", ("counts",), "regions"),
     "bernoulli-nb": StageScene("plane", ("xor", "moons"), "regions"),
     "categorical-nb": StageScene("plane", ("cells",), "cells"),
-    "linear-discriminant-analysis": _classes("three_blobs"),
+    "linear-discriminant-analysis": _table(_classes("three_blobs")),
     "quadratic-discriminant-analysis": _classes("three_blobs"),
 }
 
 TREES = {
-    "decision-tree-classifier": _classes("moons", max_depth=4),
-    "decision-tree-regressor": _curve("steps", max_depth=3),
+    "decision-tree-classifier": _table(_classes("moons", max_depth=4)),
+    "decision-tree-regressor": _table(_curve("steps", max_depth=3)),
     "bagging-classifier": _classes(n_estimators=30),
     "bagging-regressor": _curve(n_estimators=30),
-    "random-forest-classifier": _classes(n_estimators=40),
-    "random-forest-regressor": _curve(n_estimators=40),
-    "extra-trees-classifier": _classes(n_estimators=40),
-    "extra-trees-regressor": _curve(n_estimators=40),
+    "random-forest-classifier": _table(_classes(n_estimators=40)),
+    "random-forest-regressor": _table(_curve(n_estimators=40)),
+    "extra-trees-classifier": _table(_classes(n_estimators=40)),
+    "extra-trees-regressor": _table(_curve(n_estimators=40)),
     "id3": StageScene("table", ("tennis",), "branches"),
     "c45": _classes("three_blobs"),
-    "adaboost-classifier": _classes(n_estimators=40),
-    "adaboost-regressor": _curve(n_estimators=40),
-    "gradient-boosting-classifier": _classes(n_estimators=60),
-    "gradient-boosting-regressor": _curve("steps", n_estimators=60),
+    "adaboost-classifier": _table(_classes(n_estimators=40)),
+    "adaboost-regressor": _table(_curve(n_estimators=40)),
+    "gradient-boosting-classifier": _table(_classes(n_estimators=60)),
+    "gradient-boosting-regressor": _table(_curve("steps", n_estimators=60)),
     "hist-gradient-boosting-classifier": _classes(max_iter=60, min_samples_leaf=5),
     "hist-gradient-boosting-regressor": _curve("steps", max_iter=60, min_samples_leaf=3),
 }

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, rounded, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, round_values, window_of
 
-__all__ = ["biplot", "branches", "traits"]
+__all__ = ["biplot", "branches", "effects", "traits"]
 
 TENNIS = {
     "outlook": ["sunny", "overcast", "rain"],
@@ -21,6 +21,12 @@ TENNIS = {
 HAIR, EYES = ["black", "brown", "red", "blond"], ["brown", "blue", "hazel", "green"]
 ANIMALS = ["hawk", "otter", "seal", "snail", "swan (never seen)"]
 TRAITS = ["flies or hunts", "swims", "warm"]
+#: Names of the columns of tables, by how many there are.
+COLUMNS = {
+    10: "age, sex, body mass, blood pressure, cholesterol, LDL, HDL, cholesterol / HDL, log triglycerides, glucose",
+    13: "alcohol, malic acid, ash, alkalinity of ash, magnesium, phenols, flavonoids, other phenols, "
+    "proanthocyanins, color, hue, dilution, proline",
+}
 
 
 def branches(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -49,11 +55,39 @@ def biplot(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Rows and columns of the counts in one plane: near ones occur together."""
     rows, columns = np.asarray(model.row_coordinates_), np.asarray(model.column_coordinates_)
     places = np.concatenate([rows[:, :2], columns[:, :2]])
-    labels = [[*rounded(place), name, color] for place, name, color in zip(
+    labels = [[*round_values(place), name, color] for place, name, color in zip(
         places, [f"{name} hair" for name in HAIR] + [f"{name} eyes" for name in EYES], [0] * 4 + [1] * 4
     )]  # fmt: skip
     plane = chart(window_of(places, 0.3), axes=["first axis", "second axis"], labels=labels)
     return [plane, matrix(X, [f"{name} hair" for name in HAIR], [f"{name} eyes" for name in EYES], "counts")]
+
+
+def effects(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
+    """The weight or importance of every column, and how well the model does with them."""
+    names = COLUMNS[X.shape[1]].split(", ")
+    panels = []
+    if hasattr(model, "coef_"):
+        weights = np.atleast_2d(model.coef_)
+        if len(weights) == 1:
+            panels.append(bars(list(zip(names, weights[0])), "weight of each column"))
+        else:
+            classes = [f"grower {label + 1}" for label in model.classes_]
+            panels.append(matrix(weights.T, names, classes, "weight of each column", signed=True))
+    if hasattr(model, "feature_importances_"):
+        panels.append(bars(list(zip(names, model.feature_importances_)), "importance of each column"))
+    return [*panels, _against_truth(model, X, y)]
+
+
+def _against_truth(model: Any, X: Any, y: Any) -> Panel:
+    said = np.asarray(model.predict(X))
+    if hasattr(model, "classes_"):
+        rows = [(f"grower {label + 1}", float((said[y == label] == label).mean())) for label in np.unique(y)]
+        return bars(rows, "told right", most=1)
+    ends = [float(np.min(y)), float(np.max(y))]
+    diagonal = {"xy": [[end, end] for end in ends], "dash": True}
+    points = {"xy": round_values(np.column_stack([y, said]))}
+    window = window_of(np.array([[end, end] for end in ends]), 0.08)
+    return chart(window, "predicted", axes=["true", "predicted"], square=True, points=points, lines=[diagonal])
 
 
 def traits(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:

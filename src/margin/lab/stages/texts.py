@@ -8,25 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from margin.lab.stages.panels import Panel, bars, chart, matrix, rounded, text, window_of
+from margin.lab.stages.panels import Panel, bars, chart, matrix, round_values, text, window_of
+from margin.text.token_codes import TextCodes
 
 __all__ = ["cloze", "opinion", "tags", "topics", "translation", "words", "writing"]
 
 GROUPS = (("king", "queen", "crown", "throne"), ("apple", "pear", "plum", "cherry"), ("boat", "wave", "sail", "harbor"))
 TOPIC_WORDS = [word for group in GROUPS for word in group]
 LONGEST = 60
+START, END = "▸", "◂"  # what a model reads before the first token, and behind the last one
 
 
 def writing(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """What the model writes after a beginning, and where its last block looks while it reads that beginning."""
     prompt = _sentence(probe, "the river ")
     written = model.generate(prompt, 160, temperature=0.7, random_state=0)
-    maps = model.attention_maps(prompt)[-1]
-    letters = list(prompt)[: maps.shape[-1]]
-    looked = matrix(
-        maps.mean(axis=0)[: len(letters), : len(letters)], letters, letters, "attention, last block", square=True
-    )
-    return [text([[[prompt, 0.0, "given"], [written, 1.0, "written"]]], "it writes", running=True), looked]
+    maps, pieces = model.attention_maps(prompt)[-1].mean(axis=0), _tokens(model.codes_, prompt)
+    names = [START, *pieces]
+    looked = matrix(maps, names, names, "attention, last block", square=True)
+    cut = [[piece.replace(" ", "␣"), 0.35 + 0.4 * (k % 2), ""] for k, piece in enumerate(pieces)]
+    return [
+        text([[[prompt, 0.0, "given"], [written, 1.0, "written"]]], "it writes", running=True),
+        looked,
+        text([cut], f"the beginning in {len(pieces)} tokens", cut=True),
+    ]
 
 
 def translation(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -38,9 +43,10 @@ def translation(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     panels = [text(lines, "English to German", pairs=True)]
     if said:
         looked = model.alignment(asked, said)[-1].mean(axis=0)
-        panels.append(
-            matrix(looked, list(said)[: len(looked)], list(asked)[: looked.shape[1]], "where it looks", square=True)
+        written, read = (
+            [*_tokens(model.codes_[side], one), END] for side, one in (("target", said), ("source", asked))
         )
+        panels.append(matrix(looked, written, read, "where it looks", square=True))
     return panels
 
 
@@ -84,7 +90,7 @@ def words(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     sign = np.sign(directions[np.arange(2), np.abs(directions[:2]).argmax(axis=1)])
     placed = centered @ (directions[:2] * sign[:, None]).T
     groups = {word: k // 4 for k, word in enumerate(TOPIC_WORDS)}
-    labels = [[*rounded(place), name, groups.get(name, 0)] for place, name in zip(placed, names)]
+    labels = [[*round_values(place), name, groups.get(name, 0)] for place, name in zip(placed, names)]
     asked = _sentence(probe, "boat").split()[0]
     asked = asked if asked in names else names[0]
     near = [(str(word), float(cosine)) for word, cosine in model.most_similar(asked, 5)]
@@ -99,6 +105,12 @@ def topics(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         matrix(shares.T, TOPIC_WORDS, names, "words of each topic"),
         matrix(model.transform(X[:16]), [f"text {i + 1}" for i in range(16)], names, "topics of texts"),
     ]
+
+
+def _tokens(codes: Any, prompt: str) -> list[str]:
+    """The pieces into which a text is cut."""
+    known = TextCodes.of(codes)
+    return [known.decode([code]) for code in known.encode(prompt).tolist()]
 
 
 def _sentence(probe: Any, otherwise: str) -> str:

@@ -27,7 +27,7 @@ VIEWS: dict[str, View] = {
 
 def frame(request: PlayRequest, model: Any, X: Any, y: Any, probe: Any = None) -> list[Panel]:
     """The panels of a model on its stage; ``probe`` is what a person holds against it (a drawing, a sentence)."""
-    return [*VIEWS[request.scene.view](model, X, y, probe), *tree_panels(model)]
+    return [*VIEWS[request.view](model, X, y, probe), *tree_panels(model)]
 
 
 def frame_text(panels: list[Panel]) -> str:

@@ -110,7 +110,7 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
         seed = seed_from(self.random_state) if state is None else int(state["seed"])
         self.estimator_ = student.set_params(random_state=seed)
         loss = partial(pseudo_label_loss, alpha=lambda: self._alpha(student._loop.now()))
-        split = _repeated(student, codes, seed)
+        split = _repeat_rows(student, codes, seed)
         records = student.iterate_coded(X, codes, self.classes_, loss, split, seed=seed, state=state)
         try:
             for record in records:
@@ -124,11 +124,11 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
-        return self._ready().predict_proba(self._checked(X))
+        return self._ready().predict_proba(self._check(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
-        return self._ready().predict(self._checked(X))
+        return self._ready().predict(self._check(X))
 
     def _alpha(self, progress: float) -> float:
         return ramp(progress, self.ramp_start, self.ramp_end, self.alpha)
@@ -137,11 +137,11 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
         check_is_fitted(self)
         return self.estimator_
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _check(self, X: Any) -> np.ndarray:
         return validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
 
 
-def _repeated(student: MLPClassifier, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _repeat_rows(student: MLPClassifier, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers that train, labeled ones repeated to the number of the others, and labeled ones that validate."""
     labeled, others = np.flatnonzero(codes != UNKNOWN), np.flatnonzero(codes == UNKNOWN)
     train, valid = student._split(len(labeled), seed, codes[labeled])

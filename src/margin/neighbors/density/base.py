@@ -82,7 +82,7 @@ class StateDensity(DensityMixin, ColumnReading, Estimator):
             )
         rng = as_generator(random_state)
         codes = self._draw_states(int(n_samples), rng)
-        return self._named(np.stack([c.draw(codes[:, j], rng) for j, c in enumerate(self._columns())], axis=1))
+        return self._name_columns(np.stack([c.draw(codes[:, j], rng) for j, c in enumerate(self._columns())], axis=1))
 
     def _learn_columns(self, X: Any) -> np.ndarray:
         """Reads ``X`` and returns its states, -1 where an entry is missing."""
@@ -114,7 +114,7 @@ class StateDensity(DensityMixin, ColumnReading, Estimator):
             self.labels_ = labels or [[] for _ in range(X.shape[1])]
         return X
 
-    def _named(self, rows: np.ndarray) -> Any:
+    def _name_columns(self, rows: np.ndarray) -> Any:
         """New rows as those of the fit were: with their strings, if they had any."""
         return as_labels(rows, self.labels_, getattr(self, "feature_names_in_", None)) if any(self.labels_) else rows
 

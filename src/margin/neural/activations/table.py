@@ -11,7 +11,7 @@ from margin.neural.activations.bounded import GaussianBump, Heaviside, LinearUni
 from margin.neural.activations.competing import MaxoutUnits
 from margin.neural.activations.gated import GELU, GELU_MINIMUM, SILU_MINIMUM, Mish, QuickGELU, SiLU, TanhGELU
 from margin.neural.activations.rectified import ELU, LeakyReLU, ReLU, Softplus, SquaredRectifier
-from margin.neural.parts import chosen
+from margin.neural.parts import choose
 
 __all__ = [
     "ACTIVATIONS",
@@ -69,7 +69,7 @@ def activation_layer(name: Any, **options: Any) -> nn.Module:
     LeakyReLU(negative_slope=0.2)
     """
     value = {"name": name, **options} if options else name
-    part = chosen("activation_layer: name", value, ACTIVATIONS)
+    part = choose("activation_layer: name", value, ACTIVATIONS)
     if part.pieces != 1:
         raise ValueError(f"activation_layer: name must be an activation of single units; got {part!r}.")
     return part.layer()

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from margin.neural.attention.positions import BASE, sinusoidal_frequencies
-from margin.neural.written_gradients import turned
+from margin.neural.written_gradients import turn
 
 __all__ = ["rotary", "rotary_angles"]
 
@@ -33,4 +33,4 @@ def rotary(x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:
             [0.5403, 0.8415]])
     """
     cos, sin = (part.to(x) for part in angles)
-    return turned(x, cos, sin)
+    return turn(x, cos, sin)

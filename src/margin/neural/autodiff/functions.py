@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.neural.autodiff.primitives import erf, exp, log, reshape, sqrt, swapped, take, total, transpose
+from margin.neural.autodiff.primitives import erf, exp, log, reshape, sqrt, swap_last_axes, take, total, transpose
 from margin.neural.autodiff.tracing import raw, shape_of
 
 __all__ = [
@@ -68,15 +68,15 @@ def dropout(a: Any, mask: np.ndarray, p: float) -> Any:
 
 def layer_norm(a: Any, gamma: Any, beta: Any, eps: float = 1e-5) -> Any:
     """Every row brought to mean 0 and deviation 1."""
-    return _normalized(a, -1, eps) * gamma + beta
+    return _normalize(a, -1, eps) * gamma + beta
 
 
 def batch_norm(a: Any, gamma: Any, beta: Any, eps: float = 1e-5) -> Any:
     """Every column brought to mean 0 and deviation 1 over the rows of the batch."""
-    return _normalized(a, 0, eps) * gamma + beta
+    return _normalize(a, 0, eps) * gamma + beta
 
 
-def _normalized(a: Any, axis: int, eps: float) -> Any:
+def _normalize(a: Any, axis: int, eps: float) -> Any:
     centered = a - mean(a, axis=axis, keepdims=True)
     return centered / sqrt(mean(centered * centered, axis=axis, keepdims=True) + eps)
 
@@ -99,7 +99,7 @@ def cross_entropy(a: Any, classes: np.ndarray) -> Any:
 
 def attention(query: Any, key: Any, value: Any) -> Any:
     r""":math:`\mathrm{softmax}(QK^\top/\sqrt{d})\,V`, over the last two axes."""
-    scores = query @ swapped(key) / math.sqrt(shape_of(query)[-1])
+    scores = query @ swap_last_axes(key) / math.sqrt(shape_of(query)[-1])
     return softmax(scores) @ value
 
 

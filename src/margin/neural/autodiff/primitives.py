@@ -18,11 +18,11 @@ from margin.neural.autodiff.tracing import PRIMITIVES, Primitive, shape_of
 __all__ = [
     "PRIMITIVES", "absolute", "add", "broadcast_to", "concatenate", "cos", "divide", "erf", "exp", "log", "matmul",
     "maximum", "multiply", "negative", "place", "positive", "power", "relu", "reshape", "select", "sigmoid", "sign",
-    "sin", "softplus", "sqrt", "subtract", "swapped", "take", "tanh", "total", "transpose", "unbroadcast",
+    "sin", "softplus", "sqrt", "subtract", "swap_last_axes", "take", "tanh", "total", "transpose", "unbroadcast",
 ]  # fmt: skip
 
 
-def _named(primitive: Primitive) -> Primitive:
+def _register(primitive: Primitive) -> Primitive:
     PRIMITIVES[primitive.name] = primitive
     return primitive
 
@@ -39,7 +39,7 @@ def _elementwise(name: str, evaluate: Callable[..., Any], *partials: Callable[..
         moved = sum(moves[1:], start=moves[0])
         return moved if shape_of(moved) == shape_of(out) else broadcast_to(moved, shape=shape_of(out))
 
-    return _named(Primitive(name, evaluate, pull, push))
+    return _register(Primitive(name, evaluate, pull, push))
 
 
 def _linear(name: str, evaluate: Callable[..., Any], transposed: Callable[..., Any]) -> Primitive:
@@ -51,7 +51,7 @@ def _linear(name: str, evaluate: Callable[..., Any], transposed: Callable[..., A
     def push(tangents: Sequence[Any], _out: Any, _arg: Any, **options: Any) -> Any:
         return primitive(tangents[0], **options)
 
-    primitive = _named(Primitive(name, evaluate, pull, push))
+    primitive = _register(Primitive(name, evaluate, pull, push))
     return primitive
 
 
@@ -117,7 +117,7 @@ transpose: Primitive = _linear(
 )
 
 
-def _placed(a: Any, index: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _place(a: Any, index: Any, shape: tuple[int, ...]) -> np.ndarray:
     out = np.zeros(shape)
     np.add.at(out, index, a)  # an entry that was taken twice gets both
     return out
@@ -126,7 +126,7 @@ def _placed(a: Any, index: Any, shape: tuple[int, ...]) -> np.ndarray:
 take: Primitive = _linear(
     "take", lambda a, index: np.asarray(a)[index], lambda g, a, index: place(g, index=index, shape=shape_of(a))
 )
-place: Primitive = _linear("place", _placed, lambda g, _a, index, **_: take(g, index=index))
+place: Primitive = _linear("place", _place, lambda g, _a, index, **_: take(g, index=index))
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
@@ -143,7 +143,7 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
 
 # Products and joins: linear in each argument.
 def _matmul_pull(g: Any, _out: Any, a: Any, b: Any) -> list[Any]:
-    return [unbroadcast(g @ swapped(b), shape_of(a)), unbroadcast(swapped(a) @ g, shape_of(b))]
+    return [unbroadcast(g @ swap_last_axes(b), shape_of(a)), unbroadcast(swap_last_axes(a) @ g, shape_of(b))]
 
 
 def _matmul_push(tangents: Sequence[Any], _out: Any, a: Any, b: Any) -> Any:
@@ -158,10 +158,10 @@ def _product(a: Any, b: Any) -> Any:
     return np.matmul(a, b)
 
 
-matmul = _named(Primitive("matmul", _product, _matmul_pull, _matmul_push))
+matmul = _register(Primitive("matmul", _product, _matmul_pull, _matmul_push))
 
 
-def swapped(a: Any) -> Any:
+def swap_last_axes(a: Any) -> Any:
     """The transpose of the matrices in the last two axes."""
     axes = list(range(len(shape_of(a))))
     return transpose(a, axes=(*axes[:-2], axes[-1], axes[-2]))
@@ -179,6 +179,6 @@ def _joined_push(tangents: Sequence[Any], _out: Any, *parts: Any, axis: int = 0)
     return concatenate(*moves, axis=axis)
 
 
-concatenate = _named(
+concatenate = _register(
     Primitive("concatenate", lambda *parts, axis=0: np.concatenate(parts, axis=axis), _pieces, _joined_push)
 )

@@ -83,15 +83,15 @@ def conv1d(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, **
     >>> conv1d(np.arange(6.0).reshape(1, 1, 6), np.ones((1, 1, 3)))
     array([[[ 3.,  6.,  9., 12.]]])
     """
-    return _checked(x, weight, 1, bias, options)
+    return _check(x, weight, 1, bias, options)
 
 
 def conv2d(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, **options: object) -> np.ndarray:
     """:func:`correlate` of images (N, C, H, W) with filters (O, C, K, K)."""
-    return _checked(x, weight, 2, bias, options)
+    return _check(x, weight, 2, bias, options)
 
 
-def _checked(x: np.ndarray, weight: np.ndarray, d: int, bias: np.ndarray | None, options: dict) -> np.ndarray:
+def _check(x: np.ndarray, weight: np.ndarray, d: int, bias: np.ndarray | None, options: dict) -> np.ndarray:
     if weight.ndim != d + 2:
         raise ValueError(f"conv{d}d: weight must have {d + 2} axes; got shape {weight.shape}.")
     return correlate(x, weight, bias, **options)

@@ -51,7 +51,7 @@ def footprint(network: nn.Module, shape: tuple[int, ...], position: tuple[int, .
 
     All weights are set to 1, activations left out and maxima replaced by means, so that no path is closed by chance.
     """
-    open_paths = nn.Sequential(*(_opened(layer) for layer in _chain(network))).double()
+    open_paths = nn.Sequential(*(_open_layer(layer) for layer in _chain(network))).double()
     x = torch.zeros(1, *shape, dtype=torch.float64, requires_grad=True)
     out = open_paths(x)[0, 0]
     middle = tuple(n // 2 for n in out.shape) if position is None else position
@@ -60,7 +60,7 @@ def footprint(network: nn.Module, shape: tuple[int, ...], position: tuple[int, .
     return (x.grad[0] != 0).numpy()
 
 
-def _opened(layer: nn.Module) -> nn.Module:
+def _open_layer(layer: nn.Module) -> nn.Module:
     if isinstance(layer, _MAX_POOLS):
         mean = nn.AvgPool1d if isinstance(layer, nn.MaxPool1d) else nn.AvgPool2d
         return mean(layer.kernel_size, layer.stride, layer.padding)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from margin.core.threads import threads_for, torch_threads
 from margin.core.trained import TRAINED
 from margin.neural.estimators.parameters import TrainingParameters
 from margin.neural.generators import GlobalStream, Seeds
-from margin.neural.parts import chosen
+from margin.neural.parts import choose
 from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
 from margin.neural.training import (
     Batches,
@@ -169,7 +169,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             return np.arange(n_rows), np.arange(0)
         return validation_split(n_rows, self.validation_fraction, Seeds.of(seed).split, labels)
 
-    def _planned_by_length(self) -> str:
+    def _depends_on_length(self) -> str:
         """What a fit with a larger max_iter does otherwise from its first step on; empty where it only goes on."""
         if self.warmup or not self._rate_schedule().open_ended:
             return f"learning_rate={self.learning_rate!r} with warmup={self.warmup} is laid out over max_iter epochs"
@@ -249,7 +249,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             threads=threads,
             compute=compute,
         )
-        before = self._done_before(self._goes_on()) | {"epochs": 0}  # a fit counts its own, as scikit-learn's do
+        before = self._earlier_work(self._goes_on()) | {"epochs": 0}  # a fit counts its own, as scikit-learn's do
         if state is not None:
             if state["n_rows"] != n_rows:
                 raise ValueError(f"{type(self).__name__}: the state belongs to {state['n_rows']} rows; got {n_rows}.")
@@ -258,7 +258,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         yield from self._follow(training, FitLoop(training, seed, n_rows, before))
 
     def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
-        before = self._learned() if self._goes_on() else {}
+        before = self._learned_attributes() if self._goes_on() else {}
         self._loop, self._module, self._stop_requested = loop, training.step.result, False
         self.weights_ = live_weights(training.step.result)
         self._note(training, loop)
@@ -279,7 +279,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     def _refuse_diverged(self, record: Record) -> None:
         """Raise FloatingPointError for a training whose numbers are finite but cannot become a model any more."""
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned_attributes(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name.endswith("_") and name[0] != "_"}
 
     def _go_back(self, before: Mapping[str, Any]) -> None:
@@ -298,7 +298,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         scores = before["scores"] + training.scores
         self.validation_scores_ = scores if training.evaluate is not None else None
 
-    def _done_before(self, going_on: bool = True) -> dict[str, Any]:
+    def _earlier_work(self, going_on: bool = True) -> dict[str, Any]:
         """What earlier fits have done that this one goes on with."""
         if not going_on or not hasattr(self, "weights_"):
             return {"epochs": 0, "rows": 0, "loss_curve": [], "scores": []}
@@ -359,7 +359,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     def _regularizer(self) -> Regularizer | None:
         """What acts on the weights beside the penalty ``alpha``, where the estimator lets it be chosen."""
         value = getattr(self, "regularizer", None)
-        return None if value is None else chosen(f"{type(self).__name__}: regularizer", value, REGULARIZERS)
+        return None if value is None else choose(f"{type(self).__name__}: regularizer", value, REGULARIZERS)
 
     def _patience(self, validates: bool) -> Patience | None:
         """A learning rate that falls by itself must be let fall, so only held-out rows end such a training early."""
@@ -385,7 +385,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         # Setting the mode of every part anew takes longer than a layer does for one row.
         return self._module.eval() if any(part.training for part in self._module.modules()) else self._module
 
-    def _placed(self, array: np.ndarray) -> Tensor:
+    def _to_device(self, array: np.ndarray) -> Tensor:
         """``array`` where the network is, its floating-point numbers in the precision of the network."""
         weight = next(self._ready_module().parameters())
         tensor = torch.from_numpy(array)

@@ -20,7 +20,7 @@ from margin.neural.estimators.parameters import InitialWeights
 from margin.neural.nets.images import ARCHITECTURES, image_network
 from margin.neural.nets.layer_list import parse_layer
 from margin.neural.normalization.normalizations import IMAGE_NORMS, NORMALIZATIONS, Normalization
-from margin.neural.parts import described
+from margin.neural.parts import describe
 
 __all__ = ["CNNEstimator"]
 
@@ -116,15 +116,15 @@ class CNNEstimator(InitialWeights, ImageEstimator):
         plain = isinstance(self.architecture, str) and self.architecture.startswith(("alexnet", "vgg"))
         return SLOW_RATE if plain and self.norm is None else USUAL_RATE
 
-    def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
+    def _description(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
         named = isinstance(self.architecture, str)
         owner = type(self).__name__
-        norm = {} if self.norm is None else {"norm": described(f"{owner}: norm", self.norm, NORMALIZATIONS)}
+        norm = {} if self.norm is None else {"norm": describe(f"{owner}: norm", self.norm, NORMALIZATIONS)}
         return norm | {
             "architecture": self.architecture if named else [str(text) for text in self.architecture],
             "shape": shape,
             "n_outputs": n_outputs,
-            "activation": described(f"{owner}: activation", self.activation, ACTIVATIONS),
+            "activation": describe(f"{owner}: activation", self.activation, ACTIVATIONS),
             "pooling": self.pooling,
             "width": float(self.width),
             "dropout": None if self.dropout is None else float(self.dropout),

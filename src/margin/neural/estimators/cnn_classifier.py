@@ -63,7 +63,7 @@ class CNNClassifier(ImageClassifier, CNNEstimator):
         model = cls(**{"learning_rate_init": 1e-4, "max_iter": 5, **params, **given})
         model._check_parameters()
         n_outputs = 2 if classes is None else len(classes)
-        described = model._described([3, image_size, image_size], n_outputs)
+        described = model._description([3, image_size, image_size], n_outputs)
         scaling = {"center": list(IMAGENET_CENTER), "scale": list(IMAGENET_SCALE)}
         with torch.device("meta"):
             module = Standardized(model._body(described), **scaling)

@@ -65,7 +65,7 @@ class CNNRegressor(RegressorMixin, StandardizedTargets, CNNEstimator):
             self.target_center_, self.target_scale_ = targets
         scaled = Scaling(self.target_center_, self.target_scale_).apply(Y).astype(np.float32)
         rows = self._rows(images, scaled, weight)
-        objective = self._augmented(loss)
+        objective = self._augment_loss(loss)
         score = partial(explained_variance, prediction=loss.prediction)
         held = None if given is None else self._own_rows(given, Y.shape[1])
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score, held=held)
@@ -85,10 +85,10 @@ class CNNRegressor(RegressorMixin, StandardizedTargets, CNNEstimator):
         return self._predict_images(self._images(X, reset=False))
 
     def _in_units(self, outputs: Tensor) -> Tensor:
-        return super()._in_units(self._linked(outputs, len(self.target_center_)))
+        return super()._in_units(self._apply_link(outputs, len(self.target_center_)))
 
     def _predict_images(self, images: np.ndarray) -> np.ndarray:
-        outputs = self._linked(self._outputs(images).astype(np.float64), len(self.target_center_))
+        outputs = self._apply_link(self._outputs(images).astype(np.float64), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
 

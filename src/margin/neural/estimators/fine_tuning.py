@@ -148,14 +148,14 @@ class FineTuning(NeuralEstimator):
             last = set(_last_layer(module))
             layers = [[name for name in layers[0] if name not in last], sorted(last)]
         if self.freeze is not None:
-            freeze_(module, self._frozen(layers))
+            freeze_(module, self._frozen_names(layers))
         if self.layer_rates != 1:
             named = dict(module.named_parameters())
             for depth, names in enumerate(reversed(layers)):
                 for name in names:
                     named[name].rate_factor = float(self.layer_rates) ** depth  # type: ignore[attr-defined]
 
-    def _frozen(self, layers: list[list[str]]) -> set[str]:
+    def _frozen_names(self, layers: list[list[str]]) -> set[str]:
         if self.freeze == "encoder":
             return {name for names in layers[:-1] for name in names}
         if isinstance(self.freeze, int | np.integer):

@@ -53,7 +53,7 @@ class ImageClassifier(ClassTargets, ImageEstimator):
         self._describe(images, weight, train, len(classes))
         self.classes_, self.out_activation_ = classes, "softmax" if codes.ndim == 1 else "logistic"
         rows = self._rows(images, codes.astype(np.float32) if self._several else codes, weight)
-        objective = self._augmented(self._class_loss().of_targets)
+        objective = self._augment_loss(self._class_loss().of_targets)
         held = None if given is None else self._own_rows(given)
         yield from self._train(
             objective, rows, train, valid, seed=seed, state=state, score=self._score_of_targets(), held=held

@@ -41,7 +41,8 @@ BYTE = 255.0
 class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
     """A network for images with the face of an estimator.
 
-    A subclass says what the network is (:meth:`_described`, :meth:`_body`), what its outputs are and what its loss is.
+    A subclass says what the network is (:meth:`_description`, :meth:`_body`), what it
+    puts out and what its loss is.
     """
 
     _: KW_ONLY
@@ -136,7 +137,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
                 raise ValueError(f"{type(self).__name__}: augment must name {error}.") from None
 
     @abstractmethod
-    def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
+    def _description(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
         """Plain values from which :meth:`_body` builds the network for images of ``shape``."""
 
     @abstractmethod
@@ -154,7 +155,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
 
     def _describe(self, images: np.ndarray, weight: np.ndarray, train: np.ndarray, n_outputs: int) -> None:
         """Set ``network_``; the images numbered ``train`` decide the scaling."""
-        network = self._described([int(n) for n in images.shape[1:]], n_outputs)
+        network = self._description([int(n) for n in images.shape[1:]], n_outputs)
         if self._goes_on():  # the weights belong to the scaling they were learned with
             before, after = _weighted_parts(self.network_), _weighted_parts(network)
             if before != after:
@@ -186,7 +187,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
             )
         tell_of_other_units(type(self).__name__, images, encoder)
 
-    def _augmented(self, loss: Callable[..., Tensor]) -> Objective:
+    def _augment_loss(self, loss: Callable[..., Tensor]) -> Objective:
         """``loss`` per row of the outputs and targets, on changed images while the network learns."""
         change = Augmentation(self.augment) if self.augment else None
 

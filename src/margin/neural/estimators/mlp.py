@@ -34,7 +34,7 @@ from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
 from margin.neural.nets.mlp import MLP
 from margin.neural.normalization.normalizations import NORMALIZATIONS, ROW_NORMS, Normalization
-from margin.neural.parts import chosen, described
+from margin.neural.parts import choose, describe
 from margin.neural.scaling import Scaling
 from margin.neural.stored import LAYERS, layers_are_stored
 from margin.neural.training import LazyRows, Plan, RowBatches, Rows, Step, TensorRows, Training
@@ -167,12 +167,12 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
     def _describe(self, n_outputs: int) -> None:
         network = {
             "sizes": [self.n_features_in_, *layer_sizes(self.hidden_layer_sizes), n_outputs],
-            "activation": described(f"{type(self).__name__}: activation", self.activation, ALL_ACTIVATIONS),
+            "activation": describe(f"{type(self).__name__}: activation", self.activation, ALL_ACTIVATIONS),
             "dropout": float(self.dropout),
             "negative_slope": float(self.negative_slope),
         }
         if self.norm is not None:
-            network["norm"] = described(f"{type(self).__name__}: norm", self.norm, NORMALIZATIONS)
+            network["norm"] = describe(f"{type(self).__name__}: norm", self.norm, NORMALIZATIONS)
         if self._goes_on():
             self._check_same_layers(network)
         self.network_ = network
@@ -215,7 +215,7 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
                 f"early_stopping; got {self.learning_rate!r}, {self.early_stopping}."
             )
         rows = self._rows(X, target, np.ones(X.shape[0]) if weight is None else weight)
-        before = self._done_before()
+        before = self._earlier_work()
         step, seed = getattr(self, "_partial", (None, self._seed(None)))
         seeds = Seeds.of(seed)
         if step is None:
@@ -262,7 +262,7 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
 
 def _pieces(network: dict[str, Any]) -> int:
     """How many inputs a hidden unit has."""
-    return chosen("activation", network["activation"], ALL_ACTIVATIONS).pieces
+    return choose("activation", network["activation"], ALL_ACTIVATIONS).pieces
 
 
 def weighted_rows(owner: Any, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, ...]:

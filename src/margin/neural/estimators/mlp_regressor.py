@@ -90,13 +90,13 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = self._linked(self._outputs(X), len(self.target_center_))
+        outputs = self._apply_link(self._outputs(X), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         Y = Y.astype(outputs.dtype, copy=False)  # float32 rows have float32 answers
         return Y[:, 0] if self.single_target_ else Y
 
     def _in_units(self, outputs: Tensor) -> Tensor:
-        return super()._in_units(self._linked(outputs, len(self.target_center_)))
+        return super()._in_units(self._apply_link(outputs, len(self.target_center_)))
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         y = numeric_target(self, y)

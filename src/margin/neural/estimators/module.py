@@ -179,7 +179,7 @@ class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
         if self.dtype == "int64":
             raise TypeError(f"{type(self).__name__}: rows of dtype 'int64' have no gradients; dtype must be a float.")
         module = self._ready_module()
-        x = self._placed(np.asarray(self._check_rows(X, reset=False), dtype=self.dtype).copy())
+        x = self._to_device(np.asarray(self._check_rows(X, reset=False), dtype=self.dtype).copy())
 
         def outputs(rows: Tensor) -> Tensor:
             output = module(rows)
@@ -190,7 +190,7 @@ class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
     def _outputs(self, X: Any) -> np.ndarray:
         module = self._ready_module()
         X = self._check_rows(X, reset=False)
-        pieces = self._placed(np.asarray(X, dtype=self.dtype).copy()).split(EVALUATION_ROWS)
+        pieces = self._to_device(np.asarray(X, dtype=self.dtype).copy()).split(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             return torch.cat([module(piece) for piece in pieces]).numpy(force=True)
 

@@ -69,7 +69,7 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
         """The targets, one column each if there were several in the fit."""
         outputs = self._outputs(X)
         outputs = outputs.reshape(len(outputs), -1)
-        outputs = self._linked(outputs, getattr(self, "n_targets_", outputs.shape[1]))
+        outputs = self._apply_link(outputs, getattr(self, "n_targets_", outputs.shape[1]))
         return outputs.reshape(len(outputs)) if self.single_target_ else outputs
 
     def _facts(self) -> dict[str, Any]:

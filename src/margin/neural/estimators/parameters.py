@@ -32,7 +32,7 @@ from margin.neural.initialize.initializers import INITIALIZERS, Initializer
 from margin.neural.losses.class_losses import CLASS_LOSSES, CrossEntropy
 from margin.neural.losses.network_loss import ClassLoss, TargetLoss, locations
 from margin.neural.losses.target_losses import TARGET_LOSSES
-from margin.neural.parts import chosen
+from margin.neural.parts import choose
 from margin.neural.regularizers.regularizer import REGULARIZERS, Regularizer
 from margin.neural.training.compute import PRECISIONS, Compute
 from margin.neural.training.schedules import named_schedule
@@ -152,7 +152,7 @@ class LossOfClasses(Declared):
     def _class_loss(self) -> ClassLoss:
         if self.loss == "cross_entropy":  # by its name it takes the smoothing that some estimators have
             return CrossEntropy(getattr(self, "label_smoothing", 0.0))
-        return chosen(f"{type(self).__name__}: loss", self.loss, CLASS_LOSSES)
+        return choose(f"{type(self).__name__}: loss", self.loss, CLASS_LOSSES)
 
 
 class LossOfTargets(Declared):
@@ -172,7 +172,7 @@ class LossOfTargets(Declared):
 
     def _target_loss(self, Y: np.ndarray | None = None) -> TargetLoss:
         """The loss; with the targets ``Y`` of a fit, which are checked, also what predictions pass through."""
-        loss = chosen(f"{type(self).__name__}: loss", self.loss, TARGET_LOSSES)
+        loss = choose(f"{type(self).__name__}: loss", self.loss, TARGET_LOSSES)
         if Y is not None:
             if loss.of_counts and (Y.min() < 0 or not Y.any()):
                 raise ValueError(
@@ -182,7 +182,7 @@ class LossOfTargets(Declared):
             self.out_activation_ = "exp" if loss.of_counts else "identity"
         return loss
 
-    def _linked(self, outputs: Any, n_targets: int) -> Any:
+    def _apply_link(self, outputs: Any, n_targets: int) -> Any:
         """Predicted targets, in the scale of the training, from outputs (..., k targets): arrays or tensors."""
         outputs = locations(outputs, n_targets)
         if getattr(self, "out_activation_", "identity") == "identity":  # a model stored before it had others

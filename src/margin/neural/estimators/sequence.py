@@ -27,7 +27,7 @@ from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.estimators.parameters import LossOfClasses, RegularizedWeights, StandardizedTargets
 from margin.neural.nets.sequence import LAYERS, SequenceNetwork
 from margin.neural.scaling import Scaling
-from margin.neural.sequences import is_table, lengths_of, padded
+from margin.neural.sequences import is_table, lengths_of, pad
 from margin.neural.stored import CLASSES, SERIES, recurrent_layers_are_stored
 from margin.neural.training import TensorRows
 from margin.neural.training.objectives import Supervised, accuracy, explained_variance
@@ -91,9 +91,9 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
     def hidden_states(self, X: Any) -> list[np.ndarray]:
         """The states of the last layer after every step of every series, (steps, units) each."""
         module: Any = self._ready_module()
-        series = self._scaled(self._series(X, reset=False))
+        series = self._scale_rows(self._series(X, reset=False))
         with torch.inference_mode():
-            states = module.states(self._placed(series).nan_to_num()).numpy(force=True)
+            states = module.states(self._to_device(series).nan_to_num()).numpy(force=True)
         return [part[:length] for part, length in zip(states, lengths_of(series))]
 
     def _network(self) -> nn.Module:
@@ -107,7 +107,7 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
             if reset:
                 self.table_ = True
             return X[:, :, None]
-        series = np.asarray(X, dtype=float)[:, :, None] if is_table(X) else padded(owner, X)
+        series = np.asarray(X, dtype=float)[:, :, None] if is_table(X) else pad(owner, X)
         if reset:
             self.table_, self.n_features_in_ = False, series.shape[2]
             self.__dict__.pop("feature_names_in_", None)
@@ -116,7 +116,7 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
             raise ValueError(f"{owner}: X must have {expected} channels, as in fit; got {series.shape[2]}.")
         return series
 
-    def _scaled(self, series: np.ndarray) -> np.ndarray:
+    def _scale_rows(self, series: np.ndarray) -> np.ndarray:
         return Scaling(self.center_, self.scale_).apply(series)
 
     def _begin(self, series: np.ndarray, weight: np.ndarray, n_outputs: int) -> None:
@@ -144,13 +144,13 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
-        x = self._placed(self._series(X, reset=False))
+        x = self._to_device(self._series(X, reset=False))
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
         return lambda series: self._in_units(module((series - center) / scale)), x
 
     def _outputs(self, X: Any) -> np.ndarray:
         module = self._ready_module()
-        return self._evaluate(module, self._scaled(self._series(X, reset=False)))
+        return self._evaluate(module, self._scale_rows(self._series(X, reset=False)))
 
 
 class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
@@ -185,7 +185,7 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
         train, valid = self._split(len(series), seed, codes)
         self._begin(series[train], weight[train], len(classes))
         self.classes_ = classes
-        rows = TensorRows.of(self._scaled(series), codes, weight=weight)
+        rows = TensorRows.of(self._scale_rows(series), codes, weight=weight)
         objective = Supervised(self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
 
@@ -237,19 +237,19 @@ class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
             targets = Scaling.of(Y[train], weight[train]) if standardize else Scaling.none(Y.shape[1])
             self.target_center_, self.target_scale_ = targets
         rows = TensorRows.of(
-            self._scaled(series), Scaling(self.target_center_, self.target_scale_).apply(Y), weight=weight
+            self._scale_rows(series), Scaling(self.target_center_, self.target_scale_).apply(Y), weight=weight
         )
         score = partial(explained_variance, prediction=loss.prediction)
         yield from self._train(Supervised(loss), rows, train, valid, seed=seed, state=state, score=score)
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = self._linked(self._outputs(X), len(self.target_center_))
+        outputs = self._apply_link(self._outputs(X), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
 
     def _in_units(self, outputs: Tensor) -> Tensor:
-        return super()._in_units(self._linked(outputs, len(self.target_center_)))
+        return super()._in_units(self._apply_link(outputs, len(self.target_center_)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

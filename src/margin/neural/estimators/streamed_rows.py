@@ -37,17 +37,17 @@ class LearnsFromStreams:
 def rows_in_file(owner: str, stream: Stream) -> tuple[Any, np.ndarray]:
     """All rows, with the names of their columns if they have any, and the targets, which are in memory."""
     X, y = RowFile(), []
-    for part in stream.runner.map(partial(_checked, owner), stream.parts):
+    for part in stream.runner.map(partial(_check, owner), stream.parts):
         for rows, targets in part:
             X.append(rows)
             y.append(targets)
     if not len(X):
         raise ValueError("The stream has no rows.")
     columns = getattr(stream.head().X, "columns", None)
-    return _named(X.array(), columns), plain_labels(np.concatenate(y))
+    return _name_columns(X.array(), columns), plain_labels(np.concatenate(y))
 
 
-def _checked(owner: str, part: StreamPart) -> list[tuple[np.ndarray, np.ndarray]]:
+def _check(owner: str, part: StreamPart) -> list[tuple[np.ndarray, np.ndarray]]:
     """The blocks of a part as numbers; what is wrong with them names it."""
     found = []
     for block in part.blocks():
@@ -64,7 +64,7 @@ def _numbers(owner: str, part: StreamPart, block: RowBlock) -> np.ndarray:
         raise ValueError(f"{part.name}: {error}") from error
 
 
-def _named(X: np.ndarray, columns: Any) -> Any:
+def _name_columns(X: np.ndarray, columns: Any) -> Any:
     if columns is None:
         return X
     import pandas as pd

@@ -40,7 +40,7 @@ from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, Regular
 from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
-from margin.neural.parts import described
+from margin.neural.parts import describe
 from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.stored import SIDE_BY_SIDE, side_by_side_layers_are_stored
 from margin.neural.table_inputs import TableInputs
@@ -199,7 +199,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
         network = {
             "n_networks": int(self.n_networks),
             "sizes": sizes,
-            "activation": described(f"{type(self).__name__}: activation", self.activation, ACTIVATIONS),
+            "activation": describe(f"{type(self).__name__}: activation", self.activation, ACTIVATIONS),
             "zero_output": zero_output,
         }
         if self._goes_on() and network != self.network_:
@@ -211,7 +211,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
             (self.center_, self.scale_), self.missing_ = inputs.scaling, inputs.missing
             self.categories_ = dict(inputs.categories)
         self.network_ = network
-        trains = self._drawn(len(X), seed, labels, given=own).astype(X.dtype)
+        trains = self._draw_rows(len(X), seed, labels, given=own).astype(X.dtype)
         rows = self._rows(X, trains, target, weight)
         numbers = np.flatnonzero((trains == 0).any(axis=1))
         held = rows.take(torch.from_numpy(numbers)) if len(numbers) else None
@@ -235,7 +235,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
     def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
         """What is set after training by the outputs (pairs, columns) for rows that a network has held out."""
 
-    def _drawn(self, n_rows: int, seed: int, labels: np.ndarray | None, *, given: Any) -> np.ndarray:
+    def _draw_rows(self, n_rows: int, seed: int, labels: np.ndarray | None, *, given: Any) -> np.ndarray:
         """Which row trains which network, (rows, networks)."""
         trains = np.ones((n_rows, self.n_networks), dtype=bool)
         if self.early_stopping and given is None:
@@ -260,7 +260,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
 
         return outputs, x
 
-    def _averaged(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
+    def _average_networks(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
         """``average`` of the outputs (networks, rows, columns) over the networks."""
         module = self._ready_module()
         return self._evaluate(lambda x: average(module(x)), self._inputs().apply(X))

@@ -107,7 +107,7 @@ class TabularNetClassifier(ClassTargets, TabularNetEstimator):
                 return -fused_softplus(-outputs)
             return fused_log_softmax(outputs / temperature, dim=2)
 
-        return self._averaged(rows, lambda outputs: fused_logsumexp(logs(outputs), dim=0) - log_members)
+        return self._average_networks(rows, lambda outputs: fused_logsumexp(logs(outputs), dim=0) - log_members)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class, the mean over the networks."""

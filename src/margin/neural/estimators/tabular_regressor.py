@@ -58,7 +58,7 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
         target = Scaling(self.target_center_, self.target_scale_).apply(Y)
         given = own_rows(self, validation_data)
         yield from self._learn(
-            X, target, weight, _of_networks(loss), _explained_by(loss),
+            X, target, weight, _of_networks(loss), _variance_explained_by(loss),
             categories=categories, n_outputs=loss.outputs_per_target * Y.shape[1], zero_output=True,
             seed=self._seed(state), labels=None, state=state,
             own=None if given is None else self._own_rows(given, Y.shape[1]),
@@ -75,13 +75,13 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, the mean over the networks; one column each if there were several in the fit."""
-        Y = self._averaged(self._table(X), lambda outputs: self._predictions(outputs).mean(dim=0))
+        Y = self._average_networks(self._table(X), lambda outputs: self._predictions(outputs).mean(dim=0))
         Y = Scaling(self.target_center_, self.target_scale_).undo(Y)
         return Y[:, 0] if self.single_target_ else Y
 
     def _predictions(self, outputs: Tensor) -> Tensor:
         """Outputs of the networks as (scaled) targets."""
-        predictions: Tensor = self._linked(outputs, len(self.target_center_))
+        predictions: Tensor = self._apply_link(outputs, len(self.target_center_))
         return predictions
 
     def _in_units(self, outputs: Tensor) -> Tensor:
@@ -102,11 +102,11 @@ def _of_networks(loss: TargetLoss) -> RowLoss:
     return losses
 
 
-def _explained_by(loss: TargetLoss) -> Callable[[Tensor, Tensor, Tensor], float]:
-    return lambda outputs, targets, weights: _explained(loss.prediction(outputs), targets, weights)
+def _variance_explained_by(loss: TargetLoss) -> Callable[[Tensor, Tensor, Tensor], float]:
+    return lambda outputs, targets, weights: _explained_variance(loss.prediction(outputs), targets, weights)
 
 
-def _explained(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:
+def _explained_variance(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:
     weights = weights / weights.sum()
     spread = weights @ (targets - weights @ targets).square()
     return float((1 - weights @ (targets - outputs).square() / spread).mean())

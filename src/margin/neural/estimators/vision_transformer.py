@@ -65,7 +65,7 @@ class VisionTransformer(BlockParameters, ImageClassifier):
         super()._check_parameters()
         self._config(position="none")  # says which sizes do not fit together
 
-    def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
+    def _description(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
         if self.pretrained is not None:
             return self._further(self.pretrained.network, shape, n_outputs)
         config = self._config(position="none")

@@ -23,7 +23,7 @@ from margin.core.domains import Choice, Number
 from margin.core.parameters import parameter
 from margin.core.parts import Part
 from margin.neural.initialize.schemes import he_, lecun_, normal_, orthogonal_, xavier_, zeros_
-from margin.neural.parts import chosen
+from margin.neural.parts import choose
 
 __all__ = [
     "INITIALIZERS",
@@ -122,7 +122,7 @@ def draw_weights_(network: nn.Module, initializer: Any, hidden: Initializer, las
     ``last`` and those before it by ``hidden``. Biases are left as they are.
     """
     layers = [layer for layer in network.modules() if isinstance(layer, nn.Linear | nn.Conv2d)]
-    one = None if initializer is None else chosen("initializer", initializer, INITIALIZERS)
+    one = None if initializer is None else choose("initializer", initializer, INITIALIZERS)
     for layer in layers:
         fill = one or (last if layer is layers[-1] else hidden)
         fill(layer.weight)

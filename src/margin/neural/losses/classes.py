@@ -42,7 +42,7 @@ def nll_loss(
     total = logsumexp(input.detach(), dim=_class_axis(input))
     if total.numel() and float(total.abs().max()) > NOT_NORMALIZED:
         warnings.warn("nll_loss: input should be log-probabilities; these do not sum to 1.", stacklevel=2)
-    return _picked("nll_loss", input, target, weight, ignore_index, reduction)
+    return _pick("nll_loss", input, target, weight, ignore_index, reduction)
 
 
 @with_parameters(LOSS)
@@ -79,7 +79,7 @@ def cross_entropy(
     if target.is_floating_point():
         return _soft(log_p, target, weight, reduction, label_smoothing, axis)
     _check("cross_entropy", input, target, weight, ignore_index)
-    loss = _picked("cross_entropy", log_p, target, weight, ignore_index, reduction)
+    loss = _pick("cross_entropy", log_p, target, weight, ignore_index, reduction)
     if label_smoothing == 0:
         return loss
     # Every class is a target with probability epsilon / C; the mean still divides by the weights of the labels.
@@ -103,9 +103,7 @@ def _soft(
     return reduce("cross_entropy", -(_along(weight, log_p, axis) * target * log_p).sum(dim=axis), reduction)
 
 
-def _picked(
-    name: str, log_p: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
-) -> Tensor:
+def _pick(name: str, log_p: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
     """The weighted entry of every label."""
     axis = _class_axis(log_p)
     kept = target != ignore_index

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from margin.neural.activations import activation_layer
-from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, image_norm, scaled
+from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, image_norm, scale_channels
 
 __all__ = ["DENSENET_BLOCKS", "DenseBlock", "DenseLayer", "densenet"]
 
@@ -89,7 +89,7 @@ def densenet(
     ...     sum(p.numel() for p in densenet().parameters())
     7978856
     """
-    growth = scaled(growth, width)
+    growth = scale_channels(growth, width)
     chain = LayerChain(shape, activation, norm, initializer)
     if min(shape[1:]) < SMALL_IMAGE:
         chain.conv(2 * growth, 3, padding=1, bias=False)

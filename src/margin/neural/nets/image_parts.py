@@ -19,9 +19,9 @@ from margin.neural.initialize.initializers import HeInitializer, XavierInitializ
 from margin.neural.initialize.schemes import zeros_
 from margin.neural.layers.dropout import Dropout
 from margin.neural.normalization.normalizations import NORMALIZATIONS
-from margin.neural.parts import chosen
+from margin.neural.parts import choose
 
-__all__ = ["SMALL_IMAGE", "LayerChain", "Shape", "Standardized", "image_norm", "scaled"]
+__all__ = ["SMALL_IMAGE", "LayerChain", "Shape", "Standardized", "image_norm", "scale_channels"]
 
 Shape = tuple[int, int, int]  # channels, height, width
 POOLS = {"max": nn.MaxPool2d, "avg": nn.AvgPool2d}
@@ -144,7 +144,7 @@ class LayerChain:
         return net
 
 
-def scaled(channels: int, width: float) -> int:
+def scale_channels(channels: int, width: float) -> int:
     """So many times as many channels, at least one.
 
     >>> scaled(64, 0.25), scaled(6, 0.01)
@@ -155,12 +155,12 @@ def scaled(channels: int, width: float) -> int:
 
 def image_norm(norm: Any, channels: int) -> nn.Module:
     """The layer of a normalization by name or object; None is batch norm."""
-    return chosen("norm", "batch" if norm is None else norm, NORMALIZATIONS).of_images(channels)
+    return choose("norm", "batch" if norm is None else norm, NORMALIZATIONS).of_images(channels)
 
 
 def _initialize_(network: nn.Module, activation: Any, initializer: Any) -> None:
     """He's normal weights for rectified units and Glorot's for others and for the last layer; biases 0."""
-    rectified = chosen("activation", activation, ACTIVATIONS).rectifies
+    rectified = choose("activation", activation, ACTIVATIONS).rectifies
     draw_weights_(network, initializer, HeInitializer() if rectified else XavierInitializer(), XavierInitializer())
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:

@@ -157,7 +157,7 @@ class BERT(nn.Module):
         out: Tensor = self.stack(self.embedding_norm(x), mask=mask)
         return out
 
-    def pooled(self, states: Tensor) -> Tensor:
+    def pool(self, states: Tensor) -> Tensor:
         """What stands for the whole text: the first token through a layer with tanh, (batch, d)."""
         if self.pooler is None:
             raise ValueError("BERT: pooled needs a network with a pooler; this one was built without.")
@@ -167,7 +167,7 @@ class BERT(nn.Module):
         """Scores of the two answers, (batch, 2), from the pooled first token; the second is "next"."""
         if self.next_sentence is None:
             raise ValueError("BERT: next_scores needs a network with next_sentence; this one was built without.")
-        out: Tensor = self.next_sentence(self.pooled(states))
+        out: Tensor = self.next_sentence(self.pool(states))
         return out
 
     def token_scores(self, states: Tensor) -> Tensor:

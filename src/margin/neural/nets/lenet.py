@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, scaled
+from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, scale_channels
 
 __all__ = ["alexnet", "lenet5"]
 
@@ -30,9 +30,9 @@ def lenet5(
     61706
     """
     chain = LayerChain(shape, activation, norm, initializer)
-    chain.conv(scaled(6, width), 5, padding=2).active().pool(pooling, 2)
-    chain.conv(scaled(16, width), 5).active().pool(pooling, 2).flatten()
-    chain.dense(scaled(120, width)).active().dense(scaled(84, width)).active()
+    chain.conv(scale_channels(6, width), 5, padding=2).active().pool(pooling, 2)
+    chain.conv(scale_channels(16, width), 5).active().pool(pooling, 2).flatten()
+    chain.dense(scale_channels(120, width)).active().dense(scale_channels(84, width)).active()
     return chain.dropout(dropout or 0.0).dense(n_outputs).network()
 
 
@@ -60,7 +60,7 @@ def alexnet(
     (62378344, 60965224)
     """
     p = 0.5 if dropout is None else dropout
-    channels = [scaled(c, width) for c in (96, 256, 384, 384, 256)]
+    channels = [scale_channels(c, width) for c in (96, 256, 384, 384, 256)]
     chain = LayerChain(shape, activation, norm, initializer)
     small = min(shape[1:]) < SMALL_IMAGE
     chain.conv(channels[0], 3, padding=1) if small else chain.conv(channels[0], 11, stride=4, padding=padding)
@@ -70,5 +70,5 @@ def alexnet(
     chain.conv(channels[3], 3, padding=1, groups=groups).active()
     chain.conv(channels[4], 3, padding=1, groups=groups).active().pool(pooling, 3, 2).flatten()
     for _ in range(2):
-        chain.dense(scaled(4096, width)).active().dropout(p)
+        chain.dense(scale_channels(4096, width)).active().dropout(p)
     return chain.dense(n_outputs).network()

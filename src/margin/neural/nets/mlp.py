@@ -18,7 +18,7 @@ from margin.neural.initialize.initializers import INITIALIZERS
 from margin.neural.initialize.schemes import he_, xavier_
 from margin.neural.layers.dropout import Dropout
 from margin.neural.normalization.normalizations import NORMALIZATIONS
-from margin.neural.parts import chosen
+from margin.neural.parts import choose
 
 __all__ = ["MLP", "Trace", "TwoClassMLP"]
 
@@ -63,7 +63,7 @@ class MLP(nn.Module):
         self.sizes = [int(size) for size in sizes]
         if activation == "leaky_relu":  # the name has a slope beside it; an object has its own
             activation = LeakyReLU(negative_slope)
-        part = chosen("MLP: activation", activation, {**ACTIVATIONS, **COMPETING})
+        part = choose("MLP: activation", activation, {**ACTIVATIONS, **COMPETING})
         inputs = [*(part.pieces * width for width in self.sizes[1:-1]), self.sizes[-1]]
         linears = nn.ModuleList(nn.Linear(a, b) for a, b in zip(self.sizes, inputs))
         self.linears = cast(Sequence[nn.Linear], linears)  # a list of modules does not tell their class
@@ -71,12 +71,12 @@ class MLP(nn.Module):
         self.dropout = Dropout(dropout)
         self.norms: Sequence[nn.Module] | None = None
         if norm is not None:
-            normalization = chosen("MLP: norm", norm, NORMALIZATIONS)
+            normalization = choose("MLP: norm", norm, NORMALIZATIONS)
             self.norms = cast(Sequence[nn.Module], nn.ModuleList(normalization.of_rows(b) for b in inputs[:-1]))
         self._draw(initializer)
 
     def _draw(self, initializer: Any) -> None:
-        fill = he_ if initializer is None else chosen("MLP: initializer", initializer, INITIALIZERS)
+        fill = he_ if initializer is None else choose("MLP: initializer", initializer, INITIALIZERS)
         for linear in self.linears:
             fill(linear.weight)
         if initializer is None:

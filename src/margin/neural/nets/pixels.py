@@ -37,12 +37,12 @@ def convolutions(in_channels: int, out_channels: int, n: int = 2) -> nn.Sequenti
     return nn.Sequential(*layers)
 
 
-def halved(x: Tensor) -> Tensor:
+def halve(x: Tensor) -> Tensor:
     """Maxima of 2 x 2 pixels; a side of odd length keeps its last row, so no image is too small."""
     return functional.max_pool2d(x, 2, ceil_mode=True)
 
 
-def enlarged(x: Tensor, like: Tensor) -> Tensor:
+def enlarge(x: Tensor, like: Tensor) -> Tensor:
     return functional.interpolate(x, size=like.shape[2:], mode="bilinear", align_corners=False)
 
 
@@ -62,12 +62,12 @@ class FCN(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         maps = []
         for k, (stage, score) in enumerate(zip(self.stages, self.scores)):
-            x = stage(halved(x) if k else x)
+            x = stage(halve(x) if k else x)
             maps.append(score(x))
         total = maps.pop()
         while maps:
             finer = maps.pop()
-            total = finer + enlarged(total, finer)
+            total = finer + enlarge(total, finer)
         return total
 
 
@@ -91,7 +91,7 @@ class UNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         kept: list[Tensor] = []
         for k, stage in enumerate(self.down):
-            x = stage(halved(x) if k else x)
+            x = stage(halve(x) if k else x)
             kept.append(x)
         kept.pop()
         for step in self.up:
@@ -124,7 +124,7 @@ class Hourglass(nn.Module):
         self.after = convolutions(channels, channels, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        deep = self.after(self.inner(self.before(halved(x))))
+        deep = self.after(self.inner(self.before(halve(x))))
         return self.beside(x) + functional.interpolate(deep, size=x.shape[2:], mode="nearest")
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from margin.neural.activations import activation_layer
 from margin.neural.convolution.layers import PixelConv2d
-from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, image_norm, scaled
+from margin.neural.nets.image_parts import SMALL_IMAGE, LayerChain, Shape, image_norm, scale_channels
 
 __all__ = ["RESNET_BLOCKS", "ResidualBlock", "resnet", "small_resnet"]
 
@@ -100,7 +100,7 @@ def resnet(
     if depth not in RESNET_BLOCKS:
         raise ValueError(f"resnet: depth must be one of {', '.join(map(str, RESNET_BLOCKS))}; got {depth!r}.")
     bottleneck = depth >= BOTTLENECK_FROM
-    chain, base = LayerChain(shape, activation, norm, initializer), scaled(64, width)
+    chain, base = LayerChain(shape, activation, norm, initializer), scale_channels(64, width)
     small = min(shape[1:]) < SMALL_IMAGE
     chain.conv(base, 3, padding=1, bias=False) if small else chain.conv(base, 7, 2, padding=3, bias=False)
     chain.norm().active()
@@ -133,7 +133,7 @@ def small_resnet(
     """
     if depth < 8 or (depth - 2) % 6:
         raise ValueError(f"small_resnet: depth must be 6n + 2 with n of at least 1; got {depth!r}.")
-    chain, base = LayerChain(shape, activation, norm, initializer), scaled(16, width)
+    chain, base = LayerChain(shape, activation, norm, initializer), scale_channels(16, width)
     chain.conv(base, 3, padding=1, bias=False).norm().active()
     for k in range(3):
         _stage(chain, (depth - 2) // 6, base * 2**k, 1 if k == 0 else 2, bottleneck=False, residual=residual)

@@ -102,7 +102,7 @@ class TokenEncoder(nn.Module):
         mask = ids != PADDING
         x = self.embedding(ids) if extra is None else self.embedding(ids) + extra
         if self.architecture == "cnn":
-            return self._convolved(x) * mask[..., None]
+            return self._convolve(x) * mask[..., None]
         if self.architecture == "rnn":
             return self._recurrent(x, mask.sum(dim=1))
         if self.architecture == "transformer":
@@ -110,7 +110,7 @@ class TokenEncoder(nn.Module):
             return out
         return x
 
-    def _convolved(self, x: Tensor) -> Tensor:
+    def _convolve(self, x: Tensor) -> Tensor:
         responses = []
         for layer in self.filters:
             assert isinstance(layer, nn.Conv1d)
@@ -152,10 +152,10 @@ class TextNetwork(nn.Module):
         self.get_buffer("rarity").copy_(rarity)
 
     def forward(self, ids: Tensor) -> Tensor:
-        out: Tensor = self.head(self.dropout(self.pooled(ids)))
+        out: Tensor = self.head(self.dropout(self.pool(ids)))
         return out
 
-    def pooled(self, ids: Tensor) -> Tensor:
+    def pool(self, ids: Tensor) -> Tensor:
         """One vector for each text, (N, size)."""
         states = self.encoder(ids)
         if self.encoder.architecture == "cnn":

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from margin.neural.nets.image_parts import LayerChain, Shape, scaled
+from margin.neural.nets.image_parts import LayerChain, Shape, scale_channels
 
 __all__ = ["VGG_BLOCKS", "vgg", "vgg_block"]
 
@@ -50,7 +50,7 @@ def vgg(
     p = 0.5 if dropout is None else dropout
     chain = LayerChain(shape, activation, norm, initializer)
     for n_convolutions, channels in blocks:
-        vgg_block(chain, n_convolutions, scaled(channels, width), pooling)
+        vgg_block(chain, n_convolutions, scale_channels(channels, width), pooling)
     for _ in range(2):
-        chain.dense(scaled(units, width)).active().dropout(p)
+        chain.dense(scale_channels(units, width)).active().dropout(p)
     return chain.dense(n_outputs).network()

@@ -12,7 +12,7 @@ import numpy as np
 
 from margin.neural.theory.network import DenseNetwork
 
-__all__ = ["LinearPieces", "linear_pieces", "merged", "unit_lines"]
+__all__ = ["LinearPieces", "linear_pieces", "merge", "unit_lines"]
 
 Array = np.ndarray
 SAME_SLOPE = 1e-9  # relative to the steepest: what two lines that are one differ by after rounding
@@ -48,7 +48,7 @@ def linear_pieces(network: DenseNetwork) -> LinearPieces:
     >>> linear_pieces(net).joints, linear_pieces(net).slopes.ravel()
     (array([0., 1.]), array([ 0.,  1., -1.]))
     """
-    return merged(unit_lines(network, len(network.weights) - 1))
+    return merge(unit_lines(network, len(network.weights) - 1))
 
 
 def unit_lines(network: DenseNetwork, layer: int) -> LinearPieces:
@@ -80,7 +80,7 @@ def clip(lines: LinearPieces) -> LinearPieces:
     return LinearPieces(everywhere, slopes[piece] * active, constants[piece] * active)
 
 
-def merged(pieces: LinearPieces) -> LinearPieces:
+def merge(pieces: LinearPieces) -> LinearPieces:
     """Neighboring pieces on which all outputs are the same line become one."""
     steepest = np.abs(pieces.slopes).max(initial=0.0)
     bends = (np.abs(np.diff(pieces.slopes, axis=0)) > SAME_SLOPE * steepest).any(axis=1)

@@ -12,7 +12,7 @@ from margin.neural.training.batches import Batch
 from margin.neural.training.gradient_parts import GradientParts
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import decayed_names, load_slots, make_optimizers, own_decay, slots
-from margin.neural.training.steps import Terms, measured
+from margin.neural.training.steps import Terms, measure
 from margin.neural.training.timing import timed
 from margin.neural.weights import copy_weights, load_weights
 from margin.optimize.rules import Rule
@@ -117,7 +117,7 @@ class GradientDescent:
             self.regularizer.constrain(self._matrices)
 
     def _gradient(self, terms: Terms, batch: Batch) -> dict[str, Mean]:
-        means = measured(terms, batch)
+        means = measure(terms, batch)
         loss = terms["loss"]
         mean = loss if isinstance(loss, Tensor) and loss.ndim == 0 else means["loss"].total / means["loss"].mass
         mean.backward(inputs=self.parameters)

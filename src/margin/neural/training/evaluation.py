@@ -13,7 +13,7 @@ from margin.core.randomness import as_generator
 from margin.neural.training.compute import Compute
 from margin.neural.training.meter import Meter
 from margin.neural.training.rows import Rows
-from margin.neural.training.steps import Objective, Step, measured
+from margin.neural.training.steps import Objective, Step, measure
 
 __all__ = ["EVALUATION_ROWS", "Score", "Validation", "validation_split"]
 
@@ -46,7 +46,7 @@ class Validation:
         noise, meter = self.compute.generator(self.seed), Meter()
         with torch.no_grad():
             for part in self.rows.chunks(EVALUATION_ROWS):
-                meter.add(measured(self.objective(module, part.tensors, noise), part))
+                meter.add(measure(self.objective(module, part.tensors, noise), part))
             values = {f"valid_{name}": mean for name, mean in meter.means().items()}
             if self.score is not None:
                 values["valid_score"] = self.score(module, self.rows)

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
 from margin.neural.training.processes import Processes
-from margin.neural.training.steps import Terms, measured
+from margin.neural.training.steps import Terms, measure
 
 __all__ = ["GradientParts", "part_seed"]
 
@@ -95,7 +95,7 @@ class GradientParts:
             buffer.copy_(value)
         for parameter in self.parameters:
             parameter.grad = None
-        means = measured(terms_of(piece), piece)
+        means = measure(terms_of(piece), piece)
         means["loss"].total.backward(inputs=self.parameters)
         gradients = [None if p.grad is None else p.grad.contiguous() for p in self.parameters]
         sums = [torch.as_tensor(number).detach() for mean in means.values() for number in mean]
@@ -133,10 +133,15 @@ class GradientParts:
                 yield self._unpack(tensors, part.names)
 
     def _share(self, own: Sequence[GradientPart], counts: bool) -> Iterator[GradientPart]:
-        """One part in place of all: their sum, as the processes add it up among themselves."""
+        """One part in place of all: their sum, as the processes add it up among themselves, in one message."""
         (part,) = own
         packed = [tensor if counts else torch.zeros_like(tensor) for tensor in self._pack(part)]
-        yield self._unpack([self.processes.add(tensor) for tensor in packed], part.names)
+        # A message costs more than its bytes, and what is measured needs no more digits than the gradients have.
+        kind = packed[-1].dtype if len(packed) == 2 else torch.float64
+        place = packed[-1].device
+        total = self.processes.add(torch.cat([tensor.to(place, kind) for tensor in packed]))
+        sums = total.split([tensor.numel() for tensor in packed])
+        yield self._unpack([s.to(tensor.device, tensor.dtype) for s, tensor in zip(sums, packed)], part.names)
 
     def _pack(self, part: GradientPart) -> list[Tensor]:
         """One tensor per message: the numbers behind a flag per gradient, and the gradients by precision."""

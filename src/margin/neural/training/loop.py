@@ -35,6 +35,7 @@ class TrainingDiverged(FloatingPointError, ValueError):
 
 
 RUNNING_PARTS = ("batches", "step", "meter", "stopping", "stream")  # of the state of a training that can go on
+AGREEING_STEPS = 8  # of several processes, between two questions whether one of them was asked to stop
 SNAPSHOT_STEPS = 100  # least steps between two copies of the weights, so that copying costs next to nothing
 
 
@@ -109,7 +110,8 @@ class Training:
         wrong = [name for name, mean in means.items() if name.endswith("loss") and not math.isfinite(mean)]
         if wrong:
             raise TrainingDiverged(
-                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; {self._returned()}"
+                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; "
+                f"{self._take_best_back()}"
                 "a smaller learning rate or a clip_norm keeps it finite."
             )
         first = {"train_loss": means.pop("loss")} if "loss" in means else {}
@@ -209,7 +211,7 @@ class Training:
         if all(np.isfinite(array).all() for array in weights.values() if array.dtype.kind == "f"):
             self.kept = self.steps, weights
 
-    def _returned(self) -> str:
+    def _take_best_back(self) -> str:
         """Go back to the weights that were kept, and say so."""
         if self.kept is None:  # they were not finite from the start
             return ""
@@ -231,7 +233,8 @@ class Training:
 
 
 def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Iterator[Record]:
-    """Run until the plan is done or its stopping says so, yielding records; ``stop`` is checked after every step.
+    """Run until the plan is done or its stopping says so, yielding records; ``stop`` is checked after every step, of
+    several processes after every few.
 
     A training that was asked to stop is not finished: it says a last record and can be continued.
     """
@@ -249,7 +252,10 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
                 within = training.steps % length  # steps of this epoch; 0 when it is over
                 due = plan.record_steps is not None and within % plan.record_steps == 0
                 late = plan.record_seconds is not None and time.monotonic() - began >= plan.record_seconds
-                halted, late = training.compute.processes.any(stop(), late)
+                if training.compute.processes.alone or within == 0 or training.steps % AGREEING_STEPS == 0:
+                    halted, late = training.compute.processes.any(stop(), late)
+                else:
+                    late = False
                 if within == 0 or due or late or halted or training.step.converged:
                     break
             values = training.values()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 
 __all__ = ["Mean", "Meter"]
 
@@ -41,8 +41,8 @@ class Meter:
     def add(self, means: Mapping[str, Mean]) -> None:
         """Add the totals and counts of a batch."""
         for name, (total, count) in means.items():
-            self.totals[name] = _added(self.totals.get(name), total)
-            self.counts[name] = _added(self.counts.get(name), count)
+            self.totals[name] = _add(self.totals.get(name), total)
+            self.counts[name] = _add(self.counts.get(name), count)
 
     def means(self) -> dict[str, float]:
         """Means over all batches so far."""
@@ -56,13 +56,13 @@ class Meter:
         self.counts = {name: torch.tensor(count, dtype=torch.float64) for name, (_, count) in state.items()}
 
 
-def _added(before: Any, number: Tensor | float) -> Any:
+def _add(before: Any, number: Tensor | float) -> Any:
     """``before`` and ``number``, in double precision and where the number is; None before the first."""
     if not isinstance(number, Tensor):
         return number if before is None else before + number
     number = number.detach()
     if before is None:
-        return widened(number).clone()
+        return widen(number).clone()
     if number.device.type == "mps":  # which has no double precision, so the step is waited for
         number = number.cpu()
     if isinstance(before, Tensor) and before.device != number.device:  # it was read from a state

@@ -16,10 +16,10 @@ from torch.optim import Optimizer
 
 from margin.optimize.rules.muon import COEFFICIENTS, ITERATIONS, SMALLEST, UPDATE_SIZE
 
-__all__ = ["BatchedMuon", "orthogonalized"]
+__all__ = ["BatchedMuon", "orthogonalize_all"]
 
 
-def orthogonalized(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
+def orthogonalize_all(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
     r"""Matrices (k, n, m), each by :func:`margin.optimize.rules.muon.orthogonalize`.
 
     >>> x = orthogonalized(torch.tensor([[[3.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]))
@@ -82,7 +82,7 @@ class BatchedMuon(Optimizer):
                 if parameter.grad is not None:
                     shapes.setdefault(parameter.shape, []).append(parameter)
             for shape, parameters in shapes.items():
-                update = orthogonalized(torch.stack([self._direction(p, group) for p in parameters]))
+                update = orthogonalize_all(torch.stack([self._direction(p, group) for p in parameters]))
                 size = UPDATE_SIZE * math.sqrt(max(shape)) * group["lr"]
                 for parameter, part in zip(parameters, update):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"]).sub_(part, alpha=size)

@@ -23,7 +23,7 @@ from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import decayed_names
-from margin.neural.training.steps import Objective, Step, measured
+from margin.neural.training.steps import Objective, Step, measure
 from margin.neural.weights import copy_weights, load_weights
 from margin.optimize.line_searches import Probe, strong_wolfe
 
@@ -147,10 +147,10 @@ class QuasiNewton(Step):
         before = self.noise.get_state()
         terms = self.objective(self.module, batch.tensors, self.noise)
         self.noise.set_state(before)
-        self.means = {name: Mean(mean.total.detach(), mean.mass) for name, mean in measured(terms, batch).items()}
+        self.means = {name: Mean(mean.total.detach(), mean.mass) for name, mean in measure(terms, batch).items()}
         loss = terms["loss"]
         if not (isinstance(loss, Tensor) and loss.ndim == 0):
-            mean = measured(terms, batch)["loss"]
+            mean = measure(terms, batch)["loss"]
             loss = mean.total / mean.mass
         gradients = torch.autograd.grad(loss, self.parameters, allow_unused=True, materialize_grads=True)
         gradient = parameters_to_vector(list(gradients))

@@ -17,7 +17,7 @@ from margin.neural.generators import GlobalStream
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
 
-__all__ = ["Objective", "Step", "Terms", "measured"]
+__all__ = ["Objective", "Step", "Terms", "measure"]
 
 # Named numbers: one per row, a scalar that is a mean over the batch, or a mean with a count of its own.
 Terms = Mapping[str, Tensor | Mean]
@@ -61,7 +61,7 @@ class Step(ABC):
             module.train()
 
 
-def measured(terms: Terms, batch: Batch) -> dict[str, Mean]:
+def measure(terms: Terms, batch: Batch) -> dict[str, Mean]:
     r"""Terms as means with their counts: :math:`\sum_i w_i v_i` over :math:`\sum_i w_i` for values per row."""
     means = {}
     for name, value in terms.items():

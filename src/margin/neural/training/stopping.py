@@ -40,7 +40,7 @@ class Patience:
                 self.best_weights = copy_weights(module)
         if self.stale_epochs < self.patience:
             return False
-        lower = None if self.plateau is None else self.plateau.lowered(self.rate_factor)
+        lower = None if self.plateau is None else self.plateau.lower(self.rate_factor)
         if lower is None:
             return True
         self.rate_factor, self.stale_epochs = lower, 0

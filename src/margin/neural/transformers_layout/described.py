@@ -14,13 +14,13 @@ from margin.neural.nets.vision_transformer import ViT
 from margin.neural.transformers_layout.settings import ACTIVATIONS
 from margin.neural.transformers_layout.tables import model_type_of
 
-__all__ = ["described"]
+__all__ = ["describe"]
 
 NAMES = {ours: theirs for theirs, ours in reversed(ACTIVATIONS.items())}
 ENCODERS = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 
 
-def described(module: nn.Module) -> dict[str, Any]:
+def describe(module: nn.Module) -> dict[str, Any]:
     """The settings from which transformers builds ``module``; one sentence where it has no such network."""
     kind = model_type_of(module)
     if kind == "clip":

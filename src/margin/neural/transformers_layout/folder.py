@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from margin.neural.transformers_layout.described import described
+from margin.neural.transformers_layout.described import describe
 from margin.neural.transformers_layout.entries import entries_of
-from margin.neural.transformers_layout.settings import Settings, built
+from margin.neural.transformers_layout.settings import Settings, build
 from margin.neural.transformers_layout.tables import PREFIX, WeightName
 
 __all__ = ["load_transformers", "name_classes", "read_json", "save_transformers"]
@@ -61,7 +61,7 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
             if n_blocks > len(stored):
                 raise ValueError(f"load_transformers: {path} has too few tensors for {n_blocks} blocks.")
             with torch.device("meta"):
-                module = built(settings, stored)
+                module = build(settings, stored)
             entries = entries_of(module)
             _check(path, file, stored, entries, module, str(settings.kind))
             state: dict[str, Tensor] = {}
@@ -77,9 +77,9 @@ def save_transformers(module: nn.Module, folder: str | os.PathLike[str]) -> Path
     """Write ``config.json`` and ``model.safetensors`` such that transformers builds the same network from them."""
     from safetensors.torch import save_file
 
-    folder, settings = Path(folder), described(module)
+    folder, settings = Path(folder), describe(module)
     ours = {name: tensor.detach() for name, tensor in module.state_dict().items()}
-    tensors = {entry.theirs: entry.written(ours).clone() for entry in entries_of(module)}
+    tensors = {entry.theirs: entry.to_theirs(ours).clone() for entry in entries_of(module)}
     folder.mkdir(parents=True, exist_ok=True)
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     (folder / CONFIG).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
@@ -132,7 +132,7 @@ def _check(
         if entry.theirs not in stored:
             raise ValueError(f"load_transformers: {path} must have the tensor {entry.theirs}; it has none.")
         tensor = file.get_slice(stored[entry.theirs])
-        shape, needed = tuple(tensor.get_shape()), tuple(entry.written(ours).shape)
+        shape, needed = tuple(tensor.get_shape()), tuple(entry.to_theirs(ours).shape)
         if shape != needed:
             raise ValueError(f"load_transformers: {entry.theirs} in {path} must have shape {needed}; got {shape}.")
         if tensor.get_dtype() not in NUMBERS:

@@ -15,7 +15,7 @@ from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.vision_transformer import ViT
 from margin.neural.transformers_layout.tables import MODEL_TYPES
 
-__all__ = ["ACTIVATIONS", "Settings", "built"]
+__all__ = ["ACTIVATIONS", "Settings", "build"]
 
 MOST = 2**24  # of any size: what a file says is multiplied before it is allocated
 
@@ -130,7 +130,7 @@ class Settings:
         return float(value)
 
 
-def built(settings: Settings, names: Collection[str]) -> nn.Module:
+def build(settings: Settings, names: Collection[str]) -> nn.Module:
     """The network whose tensors have ``names``; on torch's meta device it costs neither memory nor time."""
     try:
         return BUILDERS[str(settings.kind)](settings, names)

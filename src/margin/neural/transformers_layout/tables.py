@@ -61,7 +61,7 @@ class WeightName:
         parts = tensor.chunk(3) if self.kind == "thirds" else (tensor,)
         return {name: part.contiguous() for name, part in zip(self.ours, parts, strict=True)}
 
-    def written(self, ours: dict[str, Tensor]) -> Tensor:
+    def to_theirs(self, ours: dict[str, Tensor]) -> Tensor:
         """Theirs, from ours by name; of tensors without content the shape alone."""
         tensor = cat([ours[name] for name in self.ours]) if self.kind == "thirds" else ours[self.ours[0]]
         if self.kind == "patches":

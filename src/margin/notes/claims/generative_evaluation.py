@@ -31,14 +31,14 @@ from margin.selection.generators import capabilities, compare_generators, evalua
 WEATHER = ["sun"] * 12 + ["clouds"] * 9 + ["rain"] * 6 + ["snow"] * 3
 
 
-def _correlated(rng: np.random.Generator, n: int) -> np.ndarray:
+def _correlate(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.normal(size=(n, 2)) @ np.array([[1.0, 0.9], [0.0, 0.45]])
 
 
 @claim("generative-model")
 def every_generative_model_answers_the_same_questions(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    train, held_out = _correlated(rng, 500), _correlated(rng, 300)
+    train, held_out = _correlate(rng, 500), _correlate(rng, 300)
     models: dict[str, Any] = {
         "histogram": HistogramDensity(),
         "kernel": KernelDensity(bandwidth=0.3),
@@ -130,9 +130,9 @@ def _digits() -> np.ndarray:
 @claim("evaluating-generative-models")
 def identical_sets_score_best(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    real = _correlated(rng, 900)
+    real = _correlate(rng, 900)
     same = evaluate_generator(real, real.copy(), log_density=np.zeros(900), probabilities=np.full((900, 2), 0.5))
-    fresh = evaluate_generator(real, _correlated(rng, 900))
+    fresh = evaluate_generator(real, _correlate(rng, 900))
     worse = {
         "shifted": evaluate_generator(real, real + 1.0),
         "one_half": evaluate_generator(real, real[real[:, 0] > 0]),

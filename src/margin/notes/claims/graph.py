@@ -11,7 +11,7 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 from margin.notes.claims import claim
 
 
-def featured(seed: int) -> Any:
+def add_features(seed: int) -> Any:
     """A small graph with features of nodes and edges."""
     from margin.graphs.generators import block_model
     from margin.graphs.graph import Graph
@@ -39,9 +39,9 @@ def relabeling_nodes_relabels_what_comes_out(seed: int) -> Verdict:
     from margin.neural.weights import build
 
     net = build(lambda: GNN([GCNLayer(8, 6), SAGELayer(6, 4)]), seed, torch.float64).requires_grad_(False)
-    graph = featured(seed)
+    graph = add_features(seed)
     order = np.roll(np.arange(len(graph)), 1)
-    before, after = net(tensors(graph)), net(tensors(graph.relabeled(order)))
+    before, after = net(tensors(graph)), net(tensors(graph.relabel(order)))
     truth = every(
         equivariant=near(after.x.numpy(), before.x.numpy()[order], tolerance=1e-12),
         invariant=near(pool_nodes_to_global(after).numpy(), pool_nodes_to_global(before).numpy(), tolerance=1e-11),
@@ -63,7 +63,7 @@ def separate_maps_do_not_see_the_edges(seed: int) -> Verdict:
         return GraphIndependent(MLP([8, 5, 4]), MLP([3, 5, 2]), MLP([2, 5, 2]))
 
     layer = build(net, seed, torch.float64).requires_grad_(False)
-    graph = tensors(featured(seed))._replace(u=torch.ones(1, 2, dtype=torch.float64))
+    graph = tensors(add_features(seed))._replace(u=torch.ones(1, 2, dtype=torch.float64))
     rewired = graph._replace(edges=graph.edges.flip(0).roll(1, dims=1))
     out, other = layer(graph), layer(rewired)
     return every(
@@ -78,7 +78,7 @@ def pooled_edges_are_the_incidence_matrix_times_their_features(seed: int) -> Ver
 
     from margin.graphs.pooling import pool_edges_to_global, pool_edges_to_nodes, pool_nodes_to_global
 
-    graph = featured(seed)
+    graph = add_features(seed)
     t = tensors(graph)
     incidence = (np.arange(len(graph))[:, None] == graph.edges[1]).astype(float)
     order = torch.from_numpy(np.random.default_rng(seed).permutation(graph.edges.shape[1]))
@@ -103,7 +103,7 @@ def sums_of_neighbors_are_the_adjacency_matrix_and_travel_one_edge_per_layer(see
     from margin.graphs.generators import ring
     from margin.graphs.layers import MessagePassing
 
-    graph = featured(seed)
+    graph = add_features(seed)
     layer = MessagePassing("sum")
     path = ring(11)
     x = tensors(path)
@@ -185,7 +185,7 @@ def nodes_and_edges_of_different_sizes_are_combined(seed: int) -> Verdict:
     from margin.graphs.combination import COMBINATIONS, ORDERS, GraphLayer
     from margin.neural.weights import build
 
-    graph = tensors(featured(seed))
+    graph = tensors(add_features(seed))
     target = graph.x.new_zeros(len(graph.x)).index_add(0, graph.edges[1], graph.e[:, 0])  # only edges know it
     losses = {}
     for combine in COMBINATIONS:
@@ -247,7 +247,7 @@ def graphs_with_a_ring_are_told_from_trees(seed: int) -> Verdict:
     model = GraphClassifier(max_iter=40, batch_size=20, learning_rate="cosine", random_state=seed)
     model.fit(graphs[:140], labels[:140])
     rng = np.random.default_rng(seed)
-    shuffled = [graph.relabeled(rng.permutation(len(graph))) for graph in graphs[140:]]
+    shuffled = [graph.relabel(rng.permutation(len(graph))) for graph in graphs[140:]]
     return every(
         accuracy=above(model.score(graphs[140:], labels[140:]), 0.9),
         order_does_not_matter=near(model.predict_proba(shuffled), model.predict_proba(graphs[140:]), tolerance=1e-4),

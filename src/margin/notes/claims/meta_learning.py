@@ -25,7 +25,7 @@ def digits() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarra
     return (X[y < CLASSES], y[y < CLASSES]), (X[y >= CLASSES], y[y >= CLASSES] - CLASSES)
 
 
-def labeled(y: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def label_rows(y: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of ``n`` rows of every class, and of all others."""
     chosen = np.concatenate([rng.choice(np.flatnonzero(y == c), n, replace=False) for c in np.unique(y)])
     return chosen, np.setdiff1d(np.arange(len(y)), chosen)
@@ -47,7 +47,7 @@ def weights_of_another_task_are_a_better_start(seed: int) -> Verdict:
     source, (Z, labels) = displaced_digits(seed)
     curves = transfer_curve(source, (Z, labels), [5], freeze=FROZEN, epochs=(10, 30), repeats=8, random_state=seed)
     gain, error = interval((curves["pretrained"] - curves["scratch"])[:, 0])
-    few, rest = labeled(labels, 10, np.random.default_rng(seed))  # 50 labels
+    few, rest = label_rows(labels, 10, np.random.default_rng(seed))  # 50 labels
     tuned, scratch = pretrain_then_finetune(
         source, (Z[few], labels[few]), freeze=FROZEN, epochs=(10, 30), random_state=seed
     )
@@ -65,7 +65,7 @@ def weights_of_another_task_are_a_better_start(seed: int) -> Verdict:
     )
 
 
-def stretched(seed: int) -> tuple[Any, Any, Any]:
+def stretch(seed: int) -> tuple[Any, Any, Any]:
     """Two classes along one axis; in the target both axes have other scales and another origin."""
     rng = np.random.default_rng(seed)
     y, labels = rng.integers(0, 2, (2, 300))
@@ -106,12 +106,12 @@ def adapting_to_the_target_raises_accuracy_there(seed: int) -> Verdict:
         return above(float(np.mean(gains)), 0.02)
 
     return every(
-        coral=gain("coral", stretched, epochs=10),
+        coral=gain("coral", stretch, epochs=10),
         importance=gain("importance", elsewhere, width=1, epochs=20),
         dann=gain("dann", telling_column, epochs=60, width=16, strength=3.0),
-        as_run=above(gain_of_a_straight_line(seed, "coral", stretched), 0.02),
+        as_run=above(gain_of_a_straight_line(seed, "coral", stretch), 0.02),
         weights_as_run=above(gain_of_a_straight_line(seed, "importance", elsewhere), 0.02),
-        unknown=raises(ValueError, lambda: gain("hope", stretched, epochs=1), match="none, coral, importance, dann"),
+        unknown=raises(ValueError, lambda: gain("hope", stretch, epochs=1), match="none, coral, importance, dann"),
     )
 
 
@@ -207,7 +207,7 @@ def one_example_per_class_is_enough_for_the_nearest_embedding(seed: int) -> Verd
     model, rng = learner("prototypical", seed), np.random.default_rng(seed)
     accuracies = []
     for _ in range(30):
-        shown, rest = labeled(labels, 1, rng)
+        shown, rest = label_rows(labels, 1, rng)
         accuracies.append(np.mean(one_shot_classify(model.embed, new[shown], labels[shown], new[rest]) == labels[rest]))
     mean, error = interval(np.array(accuracies))
     return every(

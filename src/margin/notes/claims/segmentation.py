@@ -23,7 +23,7 @@ def shapes(seed: int) -> tuple[Any, Any]:
 
 
 @cache
-def fitted(seed: int, architecture: str) -> Any:
+def fit(seed: int, architecture: str) -> Any:
     """A network that tells ground, disc, square and triangle."""
     from margin.vision.segmentation import Segmenter
 
@@ -41,7 +41,7 @@ def every_pixel_gets_a_class(seed: int) -> Verdict:
     from margin.vision.segmentation.segmenter import pixel_loss
 
     _, test = shapes(seed)
-    model = fitted(seed, "unet")
+    model = fit(seed, "unet")
     truth, p = test.masks, model.predict_proba(test.images)
     predicted = p.argmax(axis=1)
     overlaps = [np.sum((truth == k) & (predicted == k)) / np.sum((truth == k) | (predicted == k)) for k in range(4)]
@@ -84,7 +84,7 @@ def a_fully_convolutional_network_takes_any_size(seed: int) -> Verdict:
     return every(
         sizes=equal(shapes_out, [(2, 5, *size) for size in sizes]),
         no_dense_layer=equal(len(dense), 0),
-        learns=above(fitted(seed, "fcn").score(test.images, test.masks), 0.9),
+        learns=above(fit(seed, "fcn").score(test.images, test.masks), 0.9),
     )
 
 
@@ -93,11 +93,11 @@ def skips_are_concatenated_and_they_help(seed: int) -> Verdict:
     import torch
 
     from margin.neural.diagnostics import descend
-    from margin.neural.nets.pixels import UNet, halved
+    from margin.neural.nets.pixels import UNet, halve
     from margin.neural.weights import build
 
     net = build(lambda: UNet(1, 1, depth=2, channels=6), seed=seed)
-    pooled = tuple(halved(torch.zeros(1, 1, 1024, 1024, device="meta")).shape[2:])
+    pooled = tuple(halve(torch.zeros(1, 1, 1024, 1024, device="meta")).shape[2:])
     train, test = shapes(seed)
     clean, rng = torch.from_numpy(train.masks[:40, None] > 0).float(), torch.Generator().manual_seed(seed)
     noisy = clean + 0.5 * torch.randn(clean.shape, generator=rng)
@@ -106,7 +106,7 @@ def skips_are_concatenated_and_they_help(seed: int) -> Verdict:
         return (net(noisy) - clean).square().mean()
 
     errors = descend(net.parameters(), loss, steps=30, rate=0.02, rule=torch.optim.Adam)
-    overlap = [fitted(seed, name).score(test.images, test.masks) for name in ("unet", "encoder-decoder")]
+    overlap = [fit(seed, name).score(test.images, test.masks) for name in ("unet", "encoder-decoder")]
     widths = [step.convolve[0].in_channels for step in net.up]  # type: ignore[union-attr, index]
     truth = every(
         first_halving=equal(pooled, (512, 512)),

@@ -108,16 +108,36 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 4.6)
+    figure.set_size_inches(13, 5)
     for ax, name in zip(figure.subplots(1, 3), NAMES):
         countries, capitals = data["pairs"][name]
         both = np.concatenate([countries, capitals])
         axes = np.linalg.svd(both - both.mean(axis=0), full_matrices=False)[2][:2]
         start, end = ((part - both.mean(axis=0)) @ axes.T for part in (countries, capitals))
-        for a, b in zip(start, end):
-            ax.annotate("", b, a, arrowprops={"arrowstyle": "->", "color": "C7"})
-        ax.plot(*start.T, "o", color="C0", label="countries")
-        ax.plot(*end.T, "s", color="C1", label="capitals")
+        for a, b, color in zip(start, end, (f"C{k}" for k in range(len(start)))):
+            ax.plot(*np.transpose([a, b]), color=color, lw=1.4)
+            ax.plot(*a, "o", color=color, ms=6)
+            ax.plot(*b, "s", color=color, ms=6, mfc="white")
+        _name_ends(ax, start, end)
         ax.set(title=f"{name}: {100 * data['accuracy'][name]:.0f} % of analogies", xticks=[], yticks=[])
-        ax.margins(0.15)
-        ax.legend(loc="best")
+        ax.margins(0.24, 0.12)
+    figure.supxlabel(
+        "from every country (disk) to its capital (square): where the steps are alike, analogies are sums", fontsize=10
+    )
+
+
+def _name_ends(ax: Any, start: np.ndarray, end: np.ndarray) -> None:
+    """The words at both ends of the arrows, beside them and not upon each other."""
+    forward = (end - start).mean(axis=0)[0] > 0
+    for points, words, outward in ((start, COUNTRIES, forward), (end, CAPITALS, not forward)):
+        spread = np.ptp(np.concatenate([start, end])[:, 1])
+        order = np.argsort(points[:, 1])
+        heights = points[order, 1].copy()
+        for i in range(1, len(heights)):
+            heights[i] = max(heights[i], heights[i - 1] + 0.055 * spread)
+        heights -= (heights - points[order, 1]).mean()
+        for i, height in zip(order, heights):
+            ax.annotate(
+                words[i], (points[i, 0], height), (-7 if outward else 7, 0), textcoords="offset points", va="center",
+                ha="right" if outward else "left", fontsize=8, color="C7",
+            )  # fmt: skip

@@ -64,11 +64,16 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    codes = figure.add_subplot(1, 2, 1, projection="3d")
-    points = codes.scatter(*data["codes"].T, c=data["labels"], cmap="tab10", vmin=-0.5, vmax=9.5, s=9)
-    codes.set_title("Three coordinates, no labels used")
-    figure.colorbar(points, ax=codes, ticks=range(10), label="digit", shrink=0.6)
-    pairs = figure.add_subplot(1, 2, 2)
-    rows = [np.hstack(list(data[name].reshape(-1, SIDE, SIDE))) for name in ("originals", "restored")]
-    pairs.imshow(np.vstack(rows), cmap="gray_r", vmin=0, vmax=1)
-    pairs.set(title="Held-out digits, and restored", xticks=[], yticks=[])
+    figure.set_size_inches(13, 5.8)
+    left, right = figure.subfigures(1, 2, width_ratios=(1.15, 1))
+    codes = left.add_subplot(projection="3d")
+    for digit in range(10):
+        codes.scatter(*data["codes"][data["labels"] == digit].T, color=f"C{digit}", s=14, label=str(digit))
+    codes.set(title="Held-out digits by their three coordinates; no label was used")
+    codes.tick_params(labelsize=7)
+    codes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=10, columnspacing=0.8, handletextpad=0.0)
+    shown = right.subplots(2, 1)
+    for axis, name, title in zip(shown, ("originals", "restored"), ("Held-out digits", "Restored from three numbers")):
+        images = data[name].reshape(2, -1, SIDE, SIDE).transpose(0, 2, 1, 3).reshape(2 * SIDE, -1)
+        axis.imshow(images, cmap="gray_r", vmin=0, vmax=1)
+        axis.set(title=title, xticks=[], yticks=[])

@@ -60,6 +60,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(13, 3.7)
     axes = figure.subplots(2, 2)
     for row, name in enumerate(("autoencoder", "vae")):
         for column, kind in enumerate(("random", "near")):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, every
+from margin.notes.diagrams import MUTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,20 +112,21 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 4.8)
-    axes = figure.subplots(1, 3)
+    figure.set_size_inches(13, 6.4)
     units = drift(data["means"]["plain"]).argmax(axis=1)  # of each layer, the one that moves most
-    for axis, name in zip(axes, data["means"]):
-        for k, unit in enumerate(units):
+    left, right = figure.subfigures(1, 2, width_ratios=(1.7, 1))
+    axes = left.subplots(2, len(units), sharex=True, sharey=True)
+    for row, name, color in zip(axes, data["means"], ("C3", "C0")):
+        for k, (axis, unit) in enumerate(zip(row, units)):
             mean, deviation = data["means"][name][:, k, unit], data["deviations"][name][:, k, unit]
-            (line,) = axis.plot(mean, label=f"hidden layer {k + 1}")
-            axis.fill_between(
-                np.arange(len(mean)), mean - deviation, mean + deviation, color=line.get_color(), alpha=0.12
-            )
-        axis.set(title=f"{name}: input of a unit, mean and spread", xlabel="step", ylim=(-4, 4))
-        axis.legend(fontsize=8)
+            axis.plot(mean, color=color)
+            axis.fill_between(np.arange(len(mean)), mean - deviation, mean + deviation, color=color, alpha=0.15, lw=0)
+            axis.set(title=f"{name}, layer {k + 1}", ylim=(-4, 4))
+    left.supxlabel("step", fontsize=10, color=MUTED)
+    left.supylabel("input of a unit, mean and spread", fontsize=10, color=MUTED)
+    losses = right.subplots()
     for name, color in (("plain", "C3"), ("batch norm", "C0")):
-        axes[2].semilogy(data["losses"][name], color=color, label=name)
-        axes[2].semilogy(data["scaled"][name], color=color, ls="--", label=f"{name}, second layer times 100")
-    axes[2].set(title=f"loss at learning rate {RATE:g}", xlabel="step")
-    axes[2].legend(fontsize=8)
+        losses.semilogy(data["losses"][name], color=color, label=name)
+        losses.semilogy(data["scaled"][name], color=color, ls="--", label=f"{name}, second layer x {LARGE:g}")
+    losses.set(title=f"Loss at learning rate {RATE:g}", xlabel="step")
+    losses.legend()

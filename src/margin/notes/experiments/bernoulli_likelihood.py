@@ -70,20 +70,28 @@ def _entropy(p: float) -> float:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 4.4)
-    left, middle, right = figure.subplots(1, 3, width_ratios=(2, 3, 2))
+    figure.set_size_inches(13, 4.8)
+    left, middle, right = figure.subplots(1, 3, width_ratios=(2, 3.4, 2))
     for k, (rate, masses) in enumerate(zip(LAMBDAS, data["masses"])):
         left.bar(np.arange(2) + 0.25 * (k - 1), masses, width=0.22, label=rf"$\lambda = {rate:g}$")
     left.set(xticks=[0, 1], xlabel="$y$", ylabel=r"$P(y \mid \lambda)$", title="Bernoulli law", ylim=(0, 1.05))
     left.legend(loc="upper center")
     x, y, line = data["x"], data["y"], np.linspace(-3, 3, 200)
-    middle.plot(line, 1 / (1 + np.exp(-(data["phi"] @ [np.ones(200), line]))), color="C3", label=r"$\lambda(x)$")
     rates = 1 / (1 + np.exp(-(data["phi"] @ [np.ones(ROWS), x])))
-    middle.vlines(x, np.where(y == 1, 0, rates), np.where(y == 1, rates, 1), color="C0", alpha=0.5,
-                  label="probability of the label")  # fmt: skip
-    middle.plot(x, y, "ko", ms=4)
-    middle.set(xlabel="$x$", ylabel="label", title="Every label gets a probability", yticks=[0, 0.5, 1])
-    middle.legend(loc="center left")
+    # A stick from where a label is improbable to the curve: its length is the probability of the label.
+    for label, color in ((0, "C0"), (1, "C1")):
+        of = y == label
+        middle.vlines(x[of], 1 - y[of], rates[of], color=color, lw=2.2, alpha=0.55)
+        middle.plot(x[of], y[of], "o", ms=5, color=color, label=f"label {label}")
+    middle.plot(line, 1 / (1 + np.exp(-(data["phi"] @ [np.ones(200), line]))), color="C3", label=r"$\lambda(x)$")
+    middle.set(
+        xlabel="$x$",
+        ylabel="probability of label 1",
+        title="A stick is the probability of its label",
+        ylim=(-0.05, 1.3),
+    )
+    middle.set_yticks([0, 0.5, 1])
+    middle.legend(loc="upper left", ncols=3)
     right.plot(data["slopes"], data["losses"])
     right.plot([data["phi"][1]], [data["loss"]], "o", color="C3")
     right.annotate("most likely", (data["phi"][1], data["loss"]), (0, 14), textcoords="offset points", ha="center")

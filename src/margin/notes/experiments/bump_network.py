@@ -51,12 +51,15 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 4)
-    axes = figure.subplots(1, 4, sharey=True)
-    axes[0].plot(data["x"], data["bumps"], lw=1.2)
+    figure.set_size_inches(11, 6.6)
+    axes = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
+    axes[0].plot(data["x"], data["bumps"], lw=1.4)
     axes[0].plot(data["x"], data["y"], color="silver", lw=3, zorder=0)
-    axes[0].set_title("five bumps of two sigmoids each")
+    axes[0].set_title("Five bumps, two sigmoids each")
     for axis, n in zip(axes[1:], BUMPS):
-        axis.plot(data["x"], data["y"], color="silver", lw=3)
-        axis.plot(data["x"], data["fits"][n], color="C0", lw=1)
-        axis.set_title(f"{n} bumps, {data['units'][n]} units: {data['errors'][n]:.3f}")
+        axis.plot(data["x"], data["y"], color="silver", lw=3.5, label="truth")
+        axis.plot(data["x"], data["fits"][n], color="C0", lw=1.3, label="sum of bumps")
+        axis.set_title(f"{n} bumps, {data['units'][n]} units: largest error {data['errors'][n]:.3f}")
+    axes[1].legend()
+    for axis in axes[2:]:
+        axis.set_xlabel("x")

@@ -76,14 +76,23 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 4.5)
+    figure.set_size_inches(12, 4.8)
     left, right = figure.subplots(1, 2)
-    for name, color in (("cnn", "C0"), ("mlp", "C1")):
-        left.plot(data["sizes"], data["shapes"][name], "o-", color=color, label=name)
+    for k, (name, color) in enumerate((("cnn", "C0"), ("mlp", "C1"))):
+        scores = data["shapes"][name]
+        left.plot(data["sizes"], scores, "o-", color=color)
+        left.annotate(
+            name, (data["sizes"][-1], scores[-1]), (8, 0), textcoords="offset points", va="center", color=color
+        )
         text = f"{name}, {data['parameters'][name]:,} parameters"
-        offset = -0.2 if name == "cnn" else 0.2
-        right.bar(np.arange(2) + offset, data["digits"][name], width=0.38, color=color, label=text)
-    left.set(title="disks and crosses anywhere", xlabel="training images", ylabel="test accuracy", xscale="log")
-    right.set(title="digits", xticks=[0, 1], xticklabels=["centered", "moved by 2 pixels"], ylim=(0, 1))
-    left.legend()
-    right.legend()
+        bars = right.bar(np.arange(2) + 0.4 * k - 0.2, data["digits"][name], width=0.38, color=color, label=text)
+        right.bar_label(bars, fmt="%.2f", padding=2)
+    left.set(title="Disks and crosses anywhere in the image", xlabel="training images", ylabel="test accuracy")
+    left.set(xscale="log", ylim=(0.45, 1.02), xlim=(0.8 * min(data["sizes"]), 1.4 * max(data["sizes"])))
+    left.axhline(0.5, color="C7", lw=0.8, ls=":")
+    left.annotate("a guess", (min(data["sizes"]), 0.5), (0, 4), textcoords="offset points", color="C7", fontsize=9)
+    left.set_xticks(data["sizes"], [str(size) for size in data["sizes"]])
+    left.set_xticks([], minor=True)
+    right.set(title="Digits as in training, and moved", ylabel="test accuracy", ylim=(0, 1.25))
+    right.set_xticks([0, 1], ["centered", "moved by 2 pixels"])
+    right.legend(loc="upper center", ncols=2)

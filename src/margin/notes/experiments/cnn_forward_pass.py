@@ -33,7 +33,7 @@ def patches(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(cut), np.array(CLASSES)[labels]
 
 
-def trained(seed: int, count: int, epochs: int) -> Any:
+def train(seed: int, count: int, epochs: int) -> Any:
     from margin.neural.estimators import CNNClassifier
 
     X, y = patches(seed, count)
@@ -45,7 +45,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     from margin.neural.convolution.maps import feature_maps
 
-    model = trained(seed, 300 if fast else 2000, 5 if fast else 15)
+    model = train(seed, 300 if fast else 2000, 5 if fast else 15)
     X, y = patches(seed + 1000, 300)
     image = X[y == "flower"][:1]
     module = model._ready_module()
@@ -101,16 +101,17 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(14, 7)
-    rows = len(data["maps"]) + 1
-    axes = figure.subplots(rows, 8)
-    axes[0, 0].imshow(data["image"])
-    axes[0, 0].set_title("input")
-    for ax, name, p in zip(axes[0, 1:], CLASSES, data["probability"]):
-        ax.text(0.5, 0.5, f"{name}\n{p:.3f}", ha="center", va="center")
-    for row, (name, maps) in zip(axes[1:], data["maps"].items()):
-        row[0].set_title(name, fontsize=8)
-        for ax, channel in zip(row, maps):
-            ax.imshow(channel, cmap="viridis")
-    for ax in axes.flat:
-        ax.axis("off")
+    figure.set_size_inches(13, 7.4)
+    left, right = figure.subfigures(1, 2, width_ratios=(1, 3.6))
+    image, bars = left.subplots(2, 1, height_ratios=(1, 0.8))
+    image.imshow(data["image"])
+    image.set(title="What goes in", xticks=[], yticks=[])
+    bars.barh(CLASSES, data["probability"], color="C0")
+    bars.set(title="What comes out", xlabel="probability", xlim=(0, 1))
+    axes = right.subplots(len(data["maps"]), 8)
+    for row, (name, maps) in zip(axes, data["maps"].items()):
+        row[0].set_title(f"{name}, {len(maps)} maps of {maps.shape[1]} x {maps.shape[2]}")
+        for axis, channel in zip(row, maps):
+            axis.imshow(channel, cmap="viridis")
+            axis.set(xticks=[], yticks=[])
+            axis.spines[:].set_visible(False)

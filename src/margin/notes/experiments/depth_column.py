@@ -19,7 +19,7 @@ POSITION, SIZE = (20, 31), 9
 FILTERS = ("vertical edge", "horizontal edge", "diagonal", "blob", "random")
 
 
-def oriented(angle: float) -> np.ndarray:
+def orient(angle: float) -> np.ndarray:
     """A smoothed edge in the direction ``angle``."""
     y, x = np.mgrid[:SIZE, :SIZE] - SIZE // 2
     return (np.cos(angle) * x + np.sin(angle) * y) * np.exp(-(x**2 + y**2) / 8)
@@ -32,7 +32,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     image = photograph(64)
     y, x = np.mgrid[:SIZE, :SIZE] - SIZE // 2
     r2 = x**2 + y**2
-    kernels = [oriented(0), oriented(np.pi / 2), oriented(np.pi / 4), (1 - r2 / 8) * np.exp(-r2 / 8)]
+    kernels = [orient(0), orient(np.pi / 2), orient(np.pi / 4), (1 - r2 / 8) * np.exp(-r2 / 8)]
     kernels.append(np.random.default_rng(seed).normal(size=(SIZE, SIZE)))
     weight = np.stack([kernel / np.abs(kernel).sum() for kernel in kernels])[:, None]
     seen = patches(image[None, None], (SIZE, SIZE))

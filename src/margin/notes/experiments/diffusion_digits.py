@@ -85,13 +85,13 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     *pictures, curve = figure.subplots(1, 3, width_ratios=[1.15, 1.15, 0.9])
     for ax, (name, title) in zip(pictures, panels.items()):
         frames = data[name].reshape(FRAMES, SHOWN, 8, 8)
-        ax.imshow(tiled(frames.transpose(1, 0, 2, 3)), cmap="gray_r")
+        ax.imshow(tile(frames.transpose(1, 0, 2, 3)), cmap="gray_r")
         ax.set(title=title, xticks=[], yticks=[])
     curve.plot(data["errors"])
     curve.set(ylim=(0, 1), xlabel="record of the training", title="Error of the predicted noise")
 
 
-def tiled(digits: np.ndarray) -> np.ndarray:
+def tile(digits: np.ndarray) -> np.ndarray:
     """(rows, columns, 8, 8) as one image with a line between them."""
     rows, columns = digits.shape[:2]
     return np.pad(digits, ((0, 0), (0, 0), (0, 1), (0, 1))).transpose(0, 2, 1, 3).reshape(rows * 9, columns * 9)
@@ -104,7 +104,7 @@ def animate(data: dict[str, Any]) -> Animation:
 
     def frame(figure: Figure, step: int) -> None:
         axis = figure.subplots()
-        axis.imshow(tiled(way[step].reshape(1, SHOWN, 8, 8)), cmap="gray_r")
+        axis.imshow(tile(way[step].reshape(1, SHOWN, 8, 8)), cmap="gray_r")
         axis.set(title=f"step {step} of {last} back from noise", xticks=[], yticks=[])
 
     return film(frame, [*range(0, last, 3), last], size=(6, 1.6), interval=120)

@@ -63,7 +63,7 @@ def read_by_convolution(X: np.ndarray, y: np.ndarray, new: np.ndarray, seed: int
         return net(torch.from_numpy(new.astype(np.float32))).argmax(dim=1).numpy()
 
 
-def moved(rows: np.ndarray) -> np.ndarray:
+def move(rows: np.ndarray) -> np.ndarray:
     """The same digits one pixel farther to the right."""
     images = np.zeros((len(rows), 8, 8))
     images[:, :, 1:] = rows.reshape(-1, 8, 8)[:, :, :-1]
@@ -79,7 +79,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X, y = np.asarray(digits.X, dtype=np.float64) / 16, np.asarray(digits.y).astype(np.int64)
     train, test = stratified_split(y, 0.25, rng)
     in_place, shuffled = np.arange(X.shape[1]), rng.permutation(X.shape[1])
-    new = np.concatenate([X[test], moved(X[test])])
+    new = np.concatenate([X[test], move(X[test])])
     epochs = 8 if fast else 40
 
     def machine(order: np.ndarray) -> np.ndarray:

@@ -1,8 +1,9 @@
 r"""Divergences as laws move apart: KL is infinite, JS is stuck, Wasserstein keeps measuring.
 
-For a uniform block shifted by \(\theta\) past its width the supports are disjoint: \(D_{KL} = \infty\),
-\(D_{JS} = \log 2\) with slope zero, \(W_1 = |\theta|\) with slope one. That is a matter of supports, not of distance:
-between normals \(D_{KL} = \theta^2 / 2\) grows, and \(D_{JS}\) approaches \(\log 2\) without reaching it.
+For a uniform block shifted by :math:`\theta` past its width the supports are disjoint: :math:`D_{KL} = \infty`,
+:math:`D_{JS} = \log 2` with slope zero, :math:`W_1 = |\theta|` with slope one. That is a matter of supports, not of
+distance: between normals :math:`D_{KL} = \theta^2 / 2` grows, and :math:`D_{JS}` approaches :math:`\log 2` without
+reaching it.
 """
 
 from __future__ import annotations

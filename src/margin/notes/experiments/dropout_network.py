@@ -51,26 +51,26 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 5)
-    axes = figure.subplots(1, 3, width_ratios=[2, 2, 1.4])
-    for axis, edges in ((axes[0], data["edges"]), (axes[1], data["kept"])):
+    figure.set_size_inches(12, 5.6)
+    for axis, edges, title in zip(
+        figure.subplots(1, 2),
+        (data["kept"], data["edges"]),
+        (
+            f"Training: one draw, p = {P}; a unit is there with probability 1 - p",
+            "Test: all units, each sends (1 - p) w",
+        ),
+    ):
         for k, i, j in edges:
-            (x, y), (u, v) = data["positions"][k][i], data["positions"][k + 1][j]
-            axis.plot([x, u], [y, v], color="gray", lw=0.8)
+            axis.plot(*np.transpose([data["positions"][k][i], data["positions"][k + 1][j]]), color="C7", lw=0.9)
         for layer, alive in zip(data["positions"], data["alive"]):
             for (x, y), lives in zip(layer, alive):
-                axis.plot(x, y, "o", ms=20, color="white", mec="black")
-                if axis is axes[1] and not lives:
-                    axis.plot(x, y, "x", ms=14, color="C3", mew=2)
+                gone = edges is data["kept"] and not lives
+                axis.plot(
+                    x, y, "o", ms=24, color="white", mec="C7" if gone else "C0", mew=1.4, ls="--" if gone else "-"
+                )
+                if gone:
+                    axis.plot(x, y, "x", ms=12, color="C3", mew=2)
+        axis.set_title(title)
+        axis.margins(0.12)
         axis.set_axis_off()
-    axes[0].set_title("all units")
-    axes[1].set_title(f"one draw, p = {P}")
-    axes[2].text(0.5, 0.7, "training: present with\nprobability 1 - p, sends w", ha="center", fontsize=12)
-    axes[2].text(
-        0.5,
-        0.35,
-        f"test: always present,\nsends (1 - p) w\n\nmean sent {data['mean']:.3f}, test {data['test']:.3f}",
-        ha="center",
-        fontsize=12,
-    )
-    axes[2].set_axis_off()
+    figure.supxlabel(f"mean sent over many draws {data['mean']:.3f}, at test {data['test']:.3f}", fontsize=10)

@@ -1,8 +1,8 @@
-r"""Moving squares: the area between distribution functions is \(W_1\), and its p-th power is nothing.
+r"""Moving squares: the area between distribution functions is :math:`W_1`, and its p-th power is nothing.
 
-Both pairs of histograms have the CDF differences 4, 3, 2, 1, so \(W_1 = 10\) steps. The formula
-\(\sum |U - V|^p\) gives 30 for \(p = 2\) in both cases; the true least cost is 30 for squares on one pile and 16 when
-the histograms share squares that can be passed on.
+Both pairs of histograms have the CDF differences 4, 3, 2, 1, so :math:`W_1 = 10` steps. The formula
+:math:`\sum |U - V|^p` gives 30 for :math:`p = 2` in both cases; the true least cost is 30 for squares on one pile
+and 16 when the histograms share squares that can be passed on.
 """
 
 from __future__ import annotations

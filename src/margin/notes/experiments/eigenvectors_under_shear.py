@@ -49,7 +49,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    before, after, angles = figure.subplots(1, 3, width_ratios=[1, 1.3, 1])
+    figure.set_size_inches(13, 4.3)
+    before, after, angles = figure.subplots(1, 3, width_ratios=[1, 1.3, 1.3])
     lines = np.linspace(-1.5, 1.5, 7)
     for axes, matrix, title in ((before, np.eye(2), "Before"), (after, data["shear"], f"After the shear, k = {K}")):
         for value in lines:

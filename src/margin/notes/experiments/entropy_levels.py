@@ -1,7 +1,7 @@
 r"""From mixed to pure: entropy falls as a group of items loses its colors.
 
-\(H(p) = -\sum_c p_c \log_2 p_c\) is \(\log_2 K\) for an even mix of \(K\) colors and zero for one color. It is not
-confined to [0, 1]: four even colors have two bits.
+:math:`H(p) = -\sum_c p_c \log_2 p_c` is :math:`\log_2 K` for an even mix of :math:`K` colors and zero for one color.
+It is not confined to [0, 1]: four even colors have two bits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 r"""Forward KL covers, reverse KL seeks.
 
-One normal \(q\) is fitted to a mixture \(p\) of two. Minimizing \(D_{KL}(p \| q)\) matches mean and variance and
-spreads \(q\) over both bumps; minimizing \(D_{KL}(q \| p)\) punishes mass where \(p\) has none and settles on one.
+One normal :math:`q` is fitted to a mixture :math:`p` of two. Minimizing :math:`D_{KL}(p \| q)` matches mean and
+variance and spreads :math:`q` over both bumps; minimizing :math:`D_{KL}(q \| p)` punishes mass where :math:`p` has
+none and settles on one.
 """
 
 from __future__ import annotations

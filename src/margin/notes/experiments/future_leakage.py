@@ -26,7 +26,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     curves, masked_later = [], []
     with torch_threads(1):
         for causal in (True, False):
-            module, losses = trained(causal, seed, steps)
+            module, losses = train(causal, seed, steps)
             curves.append(losses)
             see(module, causal=True)  # as when a text is generated
             later = [loss_of(module, np.random.default_rng([seed, 9, k])) for k in range(8)]
@@ -34,7 +34,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     return {"curves": np.array(curves), "generating": np.array(masked_later)}
 
 
-def trained(causal: bool, seed: int, steps: int) -> tuple[Any, list[float]]:
+def train(causal: bool, seed: int, steps: int) -> tuple[Any, list[float]]:
     import torch
 
     from margin.neural.attention.config import TransformerConfig

@@ -1,9 +1,9 @@
 r"""Identifiers fool information gain, not the gain ratio.
 
 A column of m random categories knows nothing of the class, yet its gain on n rows grows with m, about
-\((m-1)(K-1)/(2n\ln 2)\) bits, up to all of \(H(S)\) when every row has a category of its own. Divided by the split
-information (up to \(\log_2 n\)) it stays below the ratio of a column that does know something. A tree that trusts the
-gain asks for the identifier and is left with nothing to say about new rows.
+:math:`(m-1)(K-1)/(2n\ln 2)` bits, up to all of :math:`H(S)` when every row has a category of its own. Divided by the
+split information (up to :math:`\log_2 n`) it stays below the ratio of a column that does know something. A tree that
+trusts the gain asks for the identifier and is left with nothing to say about new rows.
 """
 
 from __future__ import annotations

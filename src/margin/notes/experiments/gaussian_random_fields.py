@@ -52,14 +52,15 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    panels = figure.subplots(1, 4)
+    figure.set_size_inches(11, 8)
+    panels = figure.subplots(2, 2).ravel()
     for axes, (name, field) in zip(panels, data["fields"].items()):
         axes.imshow(field, cmap="viridis")
         axes.set(title=name, xticks=[], yticks=[])
-    for index, (name, measured) in enumerate(data["correlations"].items()):
-        panels[3].plot(measured, "o", markersize=4, color=f"C{index}", label=name)
     lags = np.linspace(0, LAGS - 1, 100)
-    panels[3].plot(lags, RBFCovariance(LENGTH)([0.0], lags)[0], color="C0", label="asked for")
-    panels[3].plot(lags, LaplaceCovariance(LENGTH)([0.0], lags)[0], color="C1")
-    panels[3].set(xlabel="distance", ylabel="correlation", title="Measured and asked for")
-    panels[3].legend(fontsize=7)
+    for index, (name, measured) in enumerate(data["correlations"].items()):
+        panels[3].plot(measured, "o", markersize=5, color=f"C{index}", label=f"{name}, measured")
+    for index, law in enumerate((RBFCovariance(LENGTH), LaplaceCovariance(LENGTH))):
+        panels[3].plot(lags, law([0.0], lags)[0], color=f"C{index}", label="asked for")
+    panels[3].set(xlabel="distance in pixels", ylabel="correlation", title="Correlation of two pixels")
+    panels[3].legend()

@@ -1,7 +1,7 @@
 r"""The Poisson closest to a geometric distribution has its mean.
 
-\(H(p, q_\lambda) = \lambda - E_p[K] \log \lambda + E_p[\log K!]\) is least at \(\lambda = E_p[K]\). For
-\(p(k) = 2^{-(k+1)}\) on \(k \ge 0\) that is 1, for \(p(k) = 2^{-k}\) on \(k \ge 1\) it is 2.
+:math:`H(p, q_\lambda) = \lambda - E_p[K] \log \lambda + E_p[\log K!]` is least at :math:`\lambda = E_p[K]`. For
+:math:`p(k) = 2^{-(k+1)}` on :math:`k \ge 0` that is 1, for :math:`p(k) = 2^{-k}` on :math:`k \ge 1` it is 2.
 """
 
 from __future__ import annotations

@@ -23,14 +23,14 @@ ROWS, NOISE = 120, 0.25
 START = ConstantKernel(1.0) * RBF(6.0) + WhiteKernel(0.5)
 
 
-def hidden(x: np.ndarray) -> np.ndarray:
+def hide(x: np.ndarray) -> np.ndarray:
     return np.sin(2 * x) + 0.3 * x
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     X = np.sort(rng.uniform(-4, 4, size=(ROWS, 1)), axis=0)
-    y = hidden(X[:, 0]) + NOISE * rng.normal(size=ROWS)
+    y = hide(X[:, 0]) + NOISE * rng.normal(size=ROWS)
     grid = np.linspace(-5, 5, 200)[:, None]
     before = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, optimizer=None).fit(X, y)
     after = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, n_restarts_optimizer=12, random_state=seed)
@@ -66,7 +66,7 @@ def surface(model: GaussianProcessRegressor, size: int) -> dict[str, Any]:
 def check(data: dict[str, Any]) -> Verdict:
     before, after = data["states"]["before"], data["states"]["after"]
     inside = np.abs(data["grid"]) < 4
-    truth = hidden(data["grid"][inside])
+    truth = hide(data["grid"][inside])
     # Errors of neighbors go together: two deviations would leave out a whole stretch of the axis now and then.
     covered = np.abs(after["mean"][inside] - truth) < 3 * after["std"][inside]
     return every(
@@ -89,7 +89,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         axes.fill_between(x, mean - 2 * wide, mean + 2 * wide, color="C0", alpha=0.12, label="2 sd of y")
         axes.fill_between(x, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.3, label="2 sd of f")
         axes.plot(x, mean, color="C0", label="mean")
-        axes.plot(x, hidden(x), "k--", linewidth=1, label="hidden function")
+        axes.plot(x, hide(x), "k--", linewidth=1, label="hidden function")
         axes.plot(data["X"], data["y"], "k.", markersize=4)
         axes.set(xlabel="x", ylim=(-4, 4), title=f"{name} learning: log evidence {state['lml']:.1f}")
     left.set_ylabel("y")

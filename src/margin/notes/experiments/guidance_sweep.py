@@ -60,13 +60,18 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 3.4)
-    axes = figure.subplots(1, len(SCALES), sharex=True, sharey=True)
+    figure.set_size_inches(12, 8)
+    axes = figure.subplots(2, 3, sharex=True, sharey=True).ravel()
     for ax, scale, made, agreement in zip(axes, SCALES, data["samples"], data["agreement"]):
         for label in range(3):
             color = "C1" if label == WANTED else "0.75"
-            ax.scatter(*data["X"][data["y"] == label].T, s=5, alpha=0.5, color=color, linewidths=0)
-        ax.scatter(*made.T, s=5, color="C0", linewidths=0)
+            ax.scatter(*data["X"][data["y"] == label].T, s=7, alpha=0.5, color=color, linewidths=0)
+        ax.scatter(*made.T, s=7, color="C0", linewidths=0)
         ax.set(title=f"s = {scale:g}: {agreement:.0%} agree", xlim=(-6, 6), ylim=(-6, 6), aspect="equal")
         ax.set(xticks=[], yticks=[])
-    axes[0].set_ylabel("class asked for: orange\nsamples: blue")
+    for ax in axes[len(SCALES) :]:
+        ax.set_axis_off()
+    for row, (words, color) in enumerate(
+        (("samples", "C0"), ("rows of the class asked for", "C1"), ("rows of the other classes", "0.6"))
+    ):
+        axes[-1].text(0.08, 0.7 - 0.16 * row, words, color=color, fontsize=13, transform=axes[-1].transAxes)

@@ -62,26 +62,26 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 5)
+    figure.set_size_inches(13, 5.4)
+    drawn = {}
     for axes, panel in zip(figure.subplots(1, 3), data["panels"]):
         X, y, w, b = panel["X"], panel["y"], panel["w"], panel["b"]
         limit = float(np.abs(X).max()) + 0.3
         grid = np.linspace(-limit, limit, 200)
         u, v = np.meshgrid(grid, grid)
         f = w[0] * u + w[1] * v + b
-        axes.contourf(u, v, f, levels=[-1, 1], colors=["0.92"])
+        axes.contourf(u, v, f, levels=[-1, 1], colors=["0.93"])
         axes.contour(u, v, f, levels=[-1, 0, 1], colors="black", linestyles=["--", "-", "--"], linewidths=1)
         for label, color in ((1, "C0"), (-1, "C1")):
-            axes.scatter(*X[y == label].T, color=color, s=16, label=f"class {label:+d}")
-        axes.scatter(
-            *X[panel["support"]].T, s=70, facecolors="none", edgecolors="black", linewidths=0.8, label="support"
-        )
-        inside = (panel["slack"] > 1e-4) & (panel["slack"] <= 1)
-        wrong = panel["slack"] > 1
-        if inside.any():
-            axes.scatter(*X[inside].T, marker="x", color="C2", s=24, label=r"$0<\xi\leq1$")
-        if wrong.any():
-            axes.scatter(*X[wrong].T, marker="x", color="C3", s=36, label=r"$\xi>1$")
+            drawn[f"class {label:+d}"] = axes.scatter(*X[y == label].T, color=color, s=16)
+        slack, support = panel["slack"], np.zeros(len(X), bool)
+        support[panel["support"]] = True
+        for name, chosen, color in (
+            ("support vector on the margin", support & (slack <= 1e-4), "black"),
+            (r"inside: $0<\xi\leq1$", (slack > 1e-4) & (slack <= 1), "C2"),
+            (r"wrong side: $\xi>1$", slack > 1, "C3"),
+        ):
+            drawn[name] = axes.scatter(*X[chosen].T, s=64, facecolors="none", edgecolors=color, linewidths=1.2)
         axes.set(title=f"{panel['title']}\nwidth {panel['width']:.2f}, {len(panel['support'])} support vectors")
         axes.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", xlim=(-limit, limit), ylim=(-limit, limit))
-        axes.legend(fontsize=7, loc="lower right")
+    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=len(drawn))

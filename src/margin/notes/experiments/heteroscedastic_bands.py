@@ -26,7 +26,7 @@ BENT = 1e-9  # a second difference above this is a kink; below it is rounding of
 NAMES = ("constant", "varying")
 
 
-def trained(outputs: int, objective: Any, x: np.ndarray, y: np.ndarray, seed: int, epochs: int) -> Any:
+def train(outputs: int, objective: Any, x: np.ndarray, y: np.ndarray, seed: int, epochs: int) -> Any:
     """A shallow network of the given objective, with the joints of its units spread over the data."""
     import torch
 
@@ -62,7 +62,7 @@ def normal_loss(module: Any, batch: Any, _noise: Any) -> dict[str, Any]:
     return {"loss": sigma.log() + 0.5 * ((y - mean) / sigma).square()}
 
 
-def held_out(mean: np.ndarray, std: np.ndarray, y: np.ndarray) -> float:
+def hold_out(mean: np.ndarray, std: np.ndarray, y: np.ndarray) -> float:
     """The mean negative log-likelihood of the normal distribution, in nats."""
     return float(np.mean(0.5 * np.log(2 * np.pi) + np.log(std) + 0.5 * ((y - mean) / std) ** 2))
 
@@ -76,9 +76,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     y = np.sin(x) + (0.1 + 0.3 * x) * rng.normal(size=2 * n)
     grid = np.linspace(0, 3, GRID)
     data: dict[str, Any] = {"x": x[:400], "y": y[:400], "grid": grid, "sigma": 0.1 + 0.3 * grid}
-    plain = trained(1, squared_error, x[:n], y[:n], seed, epochs)
+    plain = train(1, squared_error, x[:n], y[:n], seed, epochs)
     spread = float(np.sqrt(np.mean((plain(x[:n])[:, 0] - y[:n]) ** 2)))
-    double = trained(2, normal_loss, x[:n], y[:n], seed, epochs)
+    double = train(2, normal_loss, x[:n], y[:n], seed, epochs)
     smooth = HeteroscedasticRegression(degree=5, variance_degree=3).fit(x[:n, None], y[:n])
     models: dict[str, Any] = {
         "constant": lambda rows: (plain(rows)[:, 0], np.full(len(rows), spread)),
@@ -88,7 +88,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     for name, model in models.items():
         data[f"{name}_mean"], data[f"{name}_std"] = model(grid)
         mean, std = model(x[n:])
-        data[f"{name}_nll"] = held_out(mean, std, y[n:])
+        data[f"{name}_nll"] = hold_out(mean, std, y[n:])
     return data
 
 

@@ -1,6 +1,6 @@
 r"""ID3 by hand: fourteen days of tennis, every gain at every node.
 
-At each node the attribute with the largest \(IG(S, F) = H(S) - \sum_v \frac{|S_v|}{|S|} H(S_v)\) is asked about: of
+At each node the attribute with the largest :math:`IG(S, F) = H(S) - \sum_v \frac{|S_v|}{|S|} H(S_v)` is asked about: of
 0.940 bits outlook takes 0.247, then humidity settles the sunny days and wind the rainy ones. What is compared is the
 entropy of the class after the split; the entropy of the attributes' own values would start with the wind.
 """

@@ -66,12 +66,14 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 5)
-    panels = {"L": data["loss"], "what a step adds": data["whole"] - data["loss"], "their sum": data["whole"]}
-    for axis, (title, values) in zip(figure.subplots(1, 3), panels.items()):
+    figure.set_size_inches(13, 5.2)
+    panels = {"The loss L": data["loss"], "What a step adds": data["whole"] - data["loss"], "Their sum": data["whole"]}
+    axes = figure.subplots(1, 3, sharex=True, sharey=True)
+    for axis, (title, values) in zip(axes, panels.items()):
         axis.contour(*data["axes"], np.sqrt(values), levels=18, cmap="Greys")
-        axis.plot(*data["flow"].T, "C1--", label="gradient flow")
+        axis.plot(*data["flow"].T, "C1--", label="gradient flow of L")
         axis.plot(*data["modified"].T, "C0-", label="flow of the sum")
-        axis.plot(*data["path"].T, "o", color="black", ms=4, label="descent")
-        axis.set_title(title)
-        axis.legend()
+        axis.plot(*data["path"].T, "o", color="black", ms=4, label="gradient descent on L")
+        axis.set(title=title, xlabel=r"$\theta_1$")
+    axes[0].set_ylabel(r"$\theta_2$")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

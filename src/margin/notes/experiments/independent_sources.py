@@ -33,10 +33,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "principal components": PCA(whiten=True).fit_transform(X),
         "independent components": FastICA(random_state=seed).fit_transform(X),
     }
-    return {"t": t, "sources": S, **{name: _matched(S, signals) for name, signals in estimates.items()}}
+    return {"t": t, "sources": S, **{name: _match(S, signals) for name, signals in estimates.items()}}
 
 
-def _matched(S: np.ndarray, signals: np.ndarray) -> np.ndarray:
+def _match(S: np.ndarray, signals: np.ndarray) -> np.ndarray:
     """The signals scaled, and each put (with its sign) beside the source it is most like."""
     correlation = np.corrcoef(S.T, signals.T)[:3, 3:]
     nearest = np.abs(correlation).argmax(axis=1)

@@ -29,7 +29,7 @@ def texts(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([np.resize(row[:period], LENGTH) for row, period in zip(rows, periods)]), periods
 
 
-def trained(n_blocks: int, seed: int, steps: int) -> Any:
+def train(n_blocks: int, seed: int, steps: int) -> Any:
     import torch
 
     from margin.neural.attention.config import TransformerConfig
@@ -62,7 +62,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     accuracy, modules = [], {}
     for n_blocks in (1, 2):
         with torch_threads(1):
-            modules[n_blocks] = trained(n_blocks, seed, 150 if fast else 600)
+            modules[n_blocks] = train(n_blocks, seed, 150 if fast else 600)
         with torch.inference_mode():
             predicted = modules[n_blocks](torch.from_numpy(rows[:, :-1])).argmax(dim=-1).numpy()
         accuracy.append(float((predicted == rows[:, 1:])[again].mean()))

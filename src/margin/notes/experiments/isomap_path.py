@@ -60,19 +60,24 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 5)
+    figure.set_size_inches(12, 5.6)
     X, Y, path = data["X"], data["Y"], data["path"]
-    space = figure.add_subplot(1, 2, 1, projection="3d")
-    space.scatter(X[:, 0], X[:, 1], X[:, 2], c=data["t"], cmap="viridis", s=6, alpha=0.5)
-    space.plot(*X[path].T, color="C3", linewidth=2, label=f"in the graph: {data['along']:.1f}")
-    space.plot(*X[[path[0], path[-1]]].T, color="black", linestyle="--", label=f"straight: {data['straight']:.1f}")
+    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.2))
+    space: Any = left.add_subplot(projection="3d")
+    space.scatter(X[:, 0], X[:, 1], X[:, 2], c=data["t"], cmap="viridis", s=8, alpha=0.45)
+    space.plot(*X[path].T, color="C3", linewidth=2.4, label=f"along the surface: {data['along']:.1f}")
+    space.plot(
+        *X[[path[0], path[-1]]].T, color="black", linestyle="--", label=f"through the air: {data['straight']:.1f}"
+    )
     space.set(title="Two points of the roll", xlabel="$x_1$", ylabel="$x_2$")
     space.view_init(elev=8, azim=-72)
-    space.legend(loc="upper left")
-    plane = figure.add_subplot(1, 2, 2)
-    shown = plane.scatter(Y[:, 0], Y[:, 1], c=data["t"], cmap="viridis", s=8, alpha=0.6)
-    plane.plot(*Y[path].T, color="C3", linewidth=2, label="path in the graph")
+    space.legend(loc="lower center", bbox_to_anchor=(0.5, -0.12), ncols=2)
+    plane = right.subplots()
+    shown = plane.scatter(Y[:, 0], Y[:, 1], c=data["t"], cmap="viridis", s=14, alpha=0.6)
+    plane.plot(*Y[path].T, color="C3", linewidth=2.4, label="path in the graph")
     plane.plot(*Y[[path[0], path[-1]]].T, color="black", linestyle="--", label="straight in the plane")
-    plane.set(title="Unrolled by Isomap", xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
-    plane.legend()
-    figure.colorbar(shown, ax=plane, label="position along the roll $t$", shrink=0.7)
+    # Both axes of one scale would make a strip of it: the roll is five times as long as it is wide.
+    plane.set(title="Unrolled by Isomap", xlabel="first coordinate", ylabel="second coordinate")
+    plane.set_ylim(plane.get_ylim()[0], plane.get_ylim()[1] + 0.25 * np.ptp(Y[:, 1]))
+    plane.legend(loc="upper center", ncols=2)
+    right.colorbar(shown, ax=plane, label="position along the roll $t$", location="bottom", aspect=40)

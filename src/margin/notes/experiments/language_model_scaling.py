@@ -79,9 +79,24 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(9, 5)
     axis = figure.subplots()
-    for n, row in zip(data["parameters"], data["losses"]):
-        axis.plot(data["amounts"], row, "o-", label=f"{n:,} parameters")
-    axis.axhline(data["entropy"], color="black", ls=":", label="entropy of the source")
+    for k, (n, row) in enumerate(zip(data["parameters"], data["losses"])):
+        axis.plot(data["amounts"], row, "o-", color=f"C{k}")
+        place = (data["amounts"][-1], row[-1])
+        axis.annotate(
+            f"{n:,} parameters",
+            place,
+            (9, 0),
+            textcoords="offset points",
+            va="center",
+            color=f"C{k}",
+            annotation_clip=False,
+        )
+    axis.axhline(data["entropy"], color="C7", ls=":")
+    axis.annotate("entropy of the source: no model goes below", (data["amounts"][0], data["entropy"]), (0, 5),
+                  textcoords="offset points", color="C7")  # fmt: skip
     axis.set(xscale="log", xlabel="letters learned from", ylabel="nats per letter on new text")
-    axis.legend()
+    axis.set(title="More text helps the model that has room for it", xlim=(None, 1.6 * max(data["amounts"])))
+    axis.set_xticks(data["amounts"], [f"{amount:,}" for amount in data["amounts"]])
+    axis.set_xticks([], minor=True)

@@ -21,13 +21,13 @@ DEVIATION = 0.25
 COMPONENTS = 7  # latents of the finite sum
 
 
-def bent(z: np.ndarray) -> np.ndarray:
+def bend(z: np.ndarray) -> np.ndarray:
     return 1.5 * np.sin(2 * z) + 0.5 * z
 
 
 def joint_at(x: np.ndarray, z: float) -> np.ndarray:
     """p(x, z) of all x at one latent, written out."""
-    gap = (x - bent(np.array(z))) / DEVIATION
+    gap = (x - bend(np.array(z))) / DEVIATION
     return np.exp(-0.5 * (gap**2 + z**2)) / (2 * np.pi * DEVIATION)
 
 
@@ -38,7 +38,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     del seed  # nothing is drawn
     x, z = np.linspace(-4, 4, 201), np.linspace(-6, 6, 601 if fast else 4001)
-    decoder = NormalDecoder(bent, DEVIATION)
+    decoder = NormalDecoder(bend, DEVIATION)
     joint = np.exp(decoder.log_likelihood(x[:, None], z[:, None]) - 0.5 * z**2 - 0.5 * np.log(2 * np.pi))
     # The bends are too narrow for few nodes at fixed positions, so the nodes are an even grid.
     log_weights = -0.5 * z**2 - 0.5 * np.log(2 * np.pi) + np.log(z[1] - z[0])

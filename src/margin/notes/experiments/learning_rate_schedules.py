@@ -79,19 +79,20 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(14, 4.6)
+    figure.set_size_inches(13, 5.4)
     left, middle, right = figure.subplots(1, 3)
-    for name, rates in data["rates"].items():
-        left.plot(rates, lw=1.8, label=name)
-        middle.semilogy(_smooth(data["losses"][name]), lw=1.5, label=name)
-    left.set(title="rates", xlabel="update", ylabel=r"$\eta_t$")
-    left.legend(fontsize=8)
-    middle.set(title="mean excess loss of stochastic descent", xlabel="update", ylabel=r"$R(\theta_t) - \min R$")
+    for k, (name, rates) in enumerate(data["rates"].items()):
+        style = ("-", "--")[k // 5 % 2]
+        left.plot(rates, style, label=name)
+        middle.semilogy(_smooth(data["losses"][name]), style)
+    left.set(title="Rates", xlabel="update", ylabel=r"$\eta_t$")
+    middle.set(title="Mean excess loss of stochastic descent", xlabel="update", ylabel=r"$R(\theta_t) - \min R$")
     sweep = data["sweep"]
     right.loglog(sweep["rates"], np.clip(sweep["losses"], 1e-12, 1e3), "o-", ms=3, color="C4")
     right.axvline(2 / CURVATURE, color="C3", ls="--", label="2/L")
-    right.set(title="range test: loss after 50 steps, cut at 1000", xlabel="constant rate", ylabel="loss")
+    right.set(title="Range test: loss after 50 steps, cut at 1000", xlabel="constant rate", ylabel="loss")
     right.legend()
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
 
 
 def _smooth(values: np.ndarray, width: int = 15) -> np.ndarray:

@@ -55,7 +55,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    left, right = figure.subplots(1, 2)
+    figure.set_size_inches(12, 5.2)
+    left, right = figure.subplots(1, 2, width_ratios=(1.7, 1))
     t = np.linspace(0, 2 * np.pi, 200)
     circle = np.column_stack([np.cos(t), np.sin(t)])
     left.plot(*data["x"].T, ".", markersize=2, alpha=0.3, color="0.5")

@@ -50,23 +50,27 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(12, 6)
-    axes = figure.subplots(2, 4)
+    """A row per kernel: channels times their kernels, added up."""
+    figure.set_size_inches(13, 5.6)
     i, j = MARKED
-    for c in range(2):
-        _numbers(axes[c, 0], INPUT[c], f"input channel {c + 1}")
-        axes[c, 0].add_patch(_frame(j, i, 2))
-        _numbers(axes[c, 1], data["filters"][0, c], f"kernel 1, channel {c + 1}")
-        _numbers(axes[c, 2], data["filters"][1, c], f"kernel 2, channel {c + 1}")
-        _numbers(axes[c, 3], data["output"][c], f"sum over both, channel {c + 1}")
-        axes[c, 3].add_patch(_frame(j, i, 1))
+    for row, axes in enumerate(figure.subplots(2, 9, width_ratios=[3, 0.5, 2, 0.5, 3, 0.5, 2, 0.5, 2])):
+        for c in range(2):
+            _numbers(axes[4 * c], INPUT[c], f"input, channel {c + 1}" if row == 0 else "")
+            axes[4 * c].add_patch(_frame(j, i, 2))
+            _numbers(axes[4 * c + 2], data["filters"][row, c], f"kernel {row + 1}, channel {c + 1}")
+        _numbers(axes[8], data["output"][row], f"output, channel {row + 1}")
+        axes[8].add_patch(_frame(j, i, 1))
+        for axis, sign in zip(axes[1::2], ("$*$", "+", "$*$", "=")):
+            axis.text(0.5, 0.5, sign, ha="center", va="center", fontsize=16)
+            axis.set_axis_off()
 
 
 def _numbers(ax: Any, array: np.ndarray, title: str) -> None:
     ax.imshow(array, cmap="Blues", alpha=0.6)
     for (r, c), value in np.ndenumerate(array):
         ax.text(c, r, f"{value:g}", ha="center", va="center")
-    ax.set(title=title, xticks=[], yticks=[])
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(title, fontsize=9)
 
 
 def _frame(column: int, row: int, size: int) -> Any:

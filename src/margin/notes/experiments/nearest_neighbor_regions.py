@@ -57,8 +57,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 4.4)
-    axes = figure.subplots(1, len(SHOWN) + 1, width_ratios=[1] * len(SHOWN) + [1.25])
+    figure.set_size_inches(11, 8.6)
+    axes = figure.subplots(2, 2).ravel()
     x, y = data["grid"][..., 0], data["grid"][..., 1]
     for axis, k in zip(axes, SHOWN):
         axis.contourf(x, y, data["fractions"][k], levels=np.linspace(0, 1, 11), cmap="RdBu", alpha=0.7)
@@ -66,11 +66,11 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         for label, color in ((0, "#8b0000"), (1, "#00307a")):
             rows = data["X"][data["y"] == label]
             axis.scatter(*rows.T, s=14, color=color, edgecolors="white", linewidths=0.4, label=f"class {label}")
-        axis.set(title=f"k = {k}", xlabel="$x_1$", ylabel="$x_2$")
-    axes[0].legend(fontsize=8, loc="lower left")
-    new = np.array(data["errors"]["new"])
-    axes[-1].semilogx(data["k"], data["errors"]["training"], "o-", ms=4, color="gray", label="training rows")
+        axis.set(title=f"{k} neighbor{'s' * (k > 1)}", xlabel="$x_1$", ylabel="$x_2$")
+    axes[0].legend(loc="lower left")
+    new, best = np.array(data["errors"]["new"]), data["k"][int(np.argmin(data["errors"]["new"]))]
+    axes[-1].semilogx(data["k"], data["errors"]["training"], "o-", ms=4, color="C7", label="training rows")
     axes[-1].semilogx(data["k"], new, "o-", ms=4, color="C3", label="new rows")
-    axes[-1].axvline(data["k"][new.argmin()], color="C3", ls=":", lw=1)
-    axes[-1].set(title=f"error; smallest on new rows at k = {data['k'][new.argmin()]}", xlabel="$k$", ylabel="error")
+    axes[-1].axvline(best, color="C3", ls=":", lw=1)
+    axes[-1].set(title=f"Error; smallest on new rows with {best} neighbors", xlabel="neighbors $k$", ylabel="error")
     axes[-1].legend()

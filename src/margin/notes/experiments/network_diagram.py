@@ -42,18 +42,26 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(11, 6.4)
     axis = figure.subplots()
     positions = data["positions"]
     for k, i, j in data["edges"]:
         (x, y), (u, v) = positions[k][i], positions[k + 1][j]
-        axis.plot([x, u], [y, v], color="C0" if data["strength"][k][i, j] > 0 else "C3", lw=0.8, alpha=0.7)
+        axis.plot([x, u], [y, v], color="C0" if data["strength"][k][i, j] > 0 else "C3", lw=0.9, alpha=0.75)
     for k, (x, y) in enumerate(data["biases"]):
         for u, v in positions[k + 1]:
             axis.plot([x, u], [y, v], color="silver", lw=0.6)
-        axis.plot(x, y, "s", color="gray", ms=9)
+        axis.plot(x, y, "s", color="gray", ms=10)
+    top = max(y for layer in positions for _, y in layer) + 0.55
     for k, layer in enumerate(positions):
-        axis.plot(*zip(*layer), "o", ms=22, color="white", mec="black")
+        axis.plot(*zip(*layer), "o", ms=24, color="white", mec="C0", mew=1.4)
         name = "input" if k == 0 else "output" if k == len(positions) - 1 else f"hidden {k}"
-        axis.annotate(f"{name}\n{len(layer)}", (k, max(y for _, y in layer) + 0.5), ha="center")
+        axis.text(k, top, f"{name}: {len(layer)}", ha="center")
+    axis.annotate("biases", data["biases"][0], (-16, 0), textcoords="offset points", ha="right", va="center")
+    axis.plot([], [], color="C0", label="positive weight")
+    axis.plot([], [], color="C3", label="negative weight")
+    axis.legend(loc="lower right")
     axis.set_title(f"{data['weights']} weights and {data['parameters'] - data['weights']} biases")
+    axis.margins(0.08)
+    axis.set_ylim(top=top + 0.4)
     axis.set_axis_off()

@@ -47,16 +47,18 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 4.6)
+    figure.set_size_inches(10.5, 9)
     for k, (name, mask) in enumerate(data.items()):
-        axis: Any = figure.add_subplot(1, 4, k + 1, projection="3d")
+        axis: Any = figure.add_subplot(2, 2, k + 1, projection="3d")
         cells = mask.transpose(1, 0, 2)  # C to the right, N into the page, space upward
-        colors = np.full(cells.shape, "#3b78c2", dtype=object)
-        colors[CELL[1], CELL[0], CELL[2]] = "#d62728"
+        colors = np.full(cells.shape, "#2a5db0", dtype=object)
+        colors[CELL[1], CELL[0], CELL[2]] = "#e08e2b"
         axis.voxels(cells, facecolors=colors, edgecolor="white", linewidth=0.5)
         for start, end in combinations(product((0, C), (0, N), (0, SPACE)), 2):
             if sum(a != b for a, b in zip(start, end)) == 1:  # an edge of the whole cube
                 axis.plot(*zip(start, end), color="gray", lw=0.8)
-        axis.set(title=f"{name}: {int(mask.sum())} cells", xlabel="C", ylabel="N", zlabel="H, W")
+        axis.set_title(f"{name}: a mean over {int(mask.sum())} cells", y=0.98)
+        axis.set(xlabel="channels C", ylabel="rows N", zlabel="H, W")
         axis.set(xticks=[], yticks=[], zticks=[], aspect="equal")
         axis.view_init(elev=24, azim=-58)
+        axis.set_box_aspect(None, zoom=1.05)

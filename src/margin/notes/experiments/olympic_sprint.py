@@ -42,7 +42,7 @@ LATER_WOMEN = {2008: 10.78, 2012: 10.75, 2016: 10.71, 2020: 10.61, 2024: 10.72}
 LAST, MEETING = 2004, 2156
 
 
-def fitted(series: dict[int, float], at: np.ndarray) -> dict[str, Any]:
+def fit(series: dict[int, float], at: np.ndarray) -> dict[str, Any]:
     """The line through a series, its values ``at`` some years, and the variances of its mean and of a time there."""
     years, times = np.array(list(series), dtype=float), np.array(list(series.values()))
     model = LinearRegression().fit(years[:, None], times)
@@ -61,7 +61,7 @@ def fitted(series: dict[int, float], at: np.ndarray) -> dict[str, Any]:
 
 def crossing(women: dict[int, float], men: dict[int, float]) -> float:
     """The year in which both lines meet."""
-    w, m = (fitted(series, np.array([float(MEETING)])) for series in (women, men))
+    w, m = (fit(series, np.array([float(MEETING)])) for series in (women, men))
     return (m["intercept"] - w["intercept"]) / (w["slope"] - m["slope"])
 
 
@@ -69,7 +69,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     """Lines, intervals to the year 3300, and the crossing for several tables; nothing here is random."""
     del seed
     grid = np.arange(1900.0, 3300.0, 4.0 if fast else 1.0)
-    women, men = fitted(WOMEN, grid), fitted(MEN, grid)
+    women, men = fit(WOMEN, grid), fit(MEN, grid)
     width = float(stdtrit(len(WOMEN) + len(MEN) - 4, 0.975)) * np.sqrt(women["mean_variance"] + men["mean_variance"])
     may_be_equal = grid[np.abs(women["line"] - men["line"]) <= width]
     tables = {
@@ -78,7 +78,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "2000: 11.12 for women": (WOMEN | {2000: 11.12}, MEN),
         "with 2008 to 2024": (WOMEN | LATER_WOMEN, MEN | LATER_MEN),
     }
-    later = fitted(WOMEN, np.array(list(LATER_WOMEN), dtype=float))
+    later = fit(WOMEN, np.array(list(LATER_WOMEN), dtype=float))
     return {
         "grid": grid,
         "women": women,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOISE = 0.05
 
 
-def curved(seed: int) -> dict[int, np.ndarray]:
+def curve(seed: int) -> dict[int, np.ndarray]:
     """Rows near a parabola in the plane, and near a saddle in space."""
     rng = np.random.default_rng(seed)
     t, uv = rng.uniform(-1.5, 1.5, size=(300, 1)), rng.uniform(-1.5, 1.5, size=(300, 2))
@@ -33,7 +33,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.reduction import PCA
 
     data: dict[str, Any] = {}
-    for p, X in curved(seed).items():
+    for p, X in curve(seed).items():
         pca = PCA(n_components=p - 1).fit(X)
         bent = Autoencoder(p - 1, (16,), activation="tanh", solver="lbfgs", max_iter=150 if fast else 1000)
         bent.set_params(standardize=False, random_state=seed).fit(X)

@@ -85,7 +85,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 5.5)
+    figure.set_size_inches(12, 6.2)
     for ax, (kind, found) in zip(figure.subplots(1, 2), data.items()):
         X, y = found["X"], found["y"]
         for label, marker in ((-1, "o"), (1, "^")):
@@ -93,10 +93,10 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         across = np.array([X[:, 0].min() - 0.5, X[:, 0].max() + 0.5])
         for color, (name, plane) in zip(("C0", "C1"), found["planes"].items()):
             m, own = found["measures"][name], "SVM" if name == "svm" else "logistic"
-            words = f"{own}: hinge {m['svm']:.2f}, log-loss {m['logistic']:.2f}, margin {m['margin']:.2f}"
+            words = f"{own}: hinge {m['svm']:.2f}, log-loss {m['logistic']:.2f}, nearest row at {m['margin']:.2f}"
             for level, style in ((-1, ":"), (0, "-"), (1, ":")):
                 ax.plot(across, (level - plane[2] - plane[0] * across) / plane[1], style, color=color,
                         label=words if level == 0 else None)  # fmt: skip
-        ax.set(title=f"{kind} clouds", xlabel="$x_1$", ylabel="$x_2$")
-        ax.set(xlim=across, ylim=(X[:, 1].min() - 0.5, X[:, 1].max() + 2.0))
-        ax.legend(loc="upper left", title="objective by either loss, and distance of the nearest row")
+        ax.set(title=f"{kind} clouds", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+        ax.set(xlim=across, ylim=(X[:, 1].min() - 0.5, X[:, 1].max() + 0.5))
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))

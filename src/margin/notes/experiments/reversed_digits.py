@@ -32,7 +32,7 @@ def greedy(model: Any, source: Any) -> np.ndarray:
     return torch.cat(written, dim=1).numpy()
 
 
-def trained(seed: int, length: int, steps: int, width: int) -> Any:
+def train(seed: int, length: int, steps: int, width: int) -> Any:
     import torch
     from torch.nn import functional
 
@@ -62,7 +62,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     import torch
 
     length, steps, width = (4, 220, 32) if fast else (10, 3000, 64)
-    model = trained(seed, length, steps, width)
+    model = train(seed, length, steps, width)
     new = torch.from_numpy(np.random.default_rng(seed + 1000).integers(DIGITS, size=(200, length)))
     with torch.inference_mode():
         written = greedy(model, new)

@@ -104,7 +104,7 @@ def upper_fraction(points: np.ndarray) -> float:
     return float((points.sum(axis=1) > 0).mean())
 
 
-def stayed(data: dict[str, Any], kind: str) -> float:
+def stay(data: dict[str, Any], kind: str) -> float:
     """How many points end nearer to the cloud that was nearer where they began."""
     return float(np.mean((data[kind].sum(axis=1) > 0) == (data["start"].sum(axis=1) > 0)))
 
@@ -124,8 +124,8 @@ def check(data: dict[str, Any]) -> Verdict:
         noise_mends_the_field=below(float(noisy.mean()), float(plain.mean()) / 3),
         annealing_finds_the_weights=near(upper_fraction(data["annealed"]), WEIGHTS[1], tolerance=0.15),
         annealing_ends_in_the_clouds=above(in_clouds(data["annealed"]), 0.85),
-        annealing_forgets_the_start=near(stayed(data, "annealed"), 0.5, tolerance=0.15),
-        without_noise_it_stays_where_it_starts=above(stayed(data, "direct"), 0.8),
+        annealing_forgets_the_start=near(stay(data, "annealed"), 0.5, tolerance=0.15),
+        without_noise_it_stays_where_it_starts=above(stay(data, "direct"), 0.8),
         so_it_misses_the_weights=near(upper_fraction(data["direct"]), 0.5, tolerance=0.15),
     )
 

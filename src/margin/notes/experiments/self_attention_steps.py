@@ -65,8 +65,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 4.6)
-    axes = figure.subplots(1, 4, width_ratios=(5, 5, 5, 5))
+    figure.set_size_inches(10, 9)
+    axes = figure.subplots(2, 2).ravel()
     size = max(float(np.abs(data[name]).max()) for name in ("X", "v", "outputs"))
     pictures = (
         ("X", "words $x_m$", INPUTS),
@@ -79,7 +79,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             ax.imshow(data[name], cmap="Greys", vmin=0, vmax=1)
             for m, n in np.ndindex(*data[name].shape):
                 value = data[name][m, n]
-                ax.text(n, m, f"{value:.2f}", ha="center", va="center", fontsize=8, color="w" if value > 0.5 else "C0")
+                ax.text(n, m, f"{value:.2f}", ha="center", va="center", fontsize=10, color="w" if value > 0.5 else "C0")
             ax.set(yticks=range(len(WORDS)), ylabel="looked at")
             ax.set_yticklabels(WORDS)
         else:

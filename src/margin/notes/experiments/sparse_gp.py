@@ -39,9 +39,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     for m in COUNTS:
         Z = X[spread_rows(X, m, np.random.default_rng(seed))]
         bounds.append(SparseObjective(exact.kernel_, X, targets, Z, fitc=False).at(exact.kernel_.theta).value)
-        sparse = _fixed(exact, Z).fit(X, y)
+        sparse = _fix(exact, Z).fit(X, y)
         gaps.append(float(np.abs(sparse.predict(grid) - exact.predict(grid)).max()))
-    few = _fixed(exact, X[spread_rows(X, SHOWN, np.random.default_rng(seed))]).fit(X, y)
+    few = _fix(exact, X[spread_rows(X, SHOWN, np.random.default_rng(seed))]).fit(X, y)
     return {
         "X": X[:, 0],
         "y": y,
@@ -58,7 +58,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     }
 
 
-def _fixed(exact: GaussianProcessRegressor, Z: np.ndarray) -> SparseGaussianProcessRegressor:
+def _fix(exact: GaussianProcessRegressor, Z: np.ndarray) -> SparseGaussianProcessRegressor:
     """The sparse model with the kernel of the exact one, so that only the keyhole differs."""
     return SparseGaussianProcessRegressor(exact.kernel_, inducing=Z, optimizer=None)
 

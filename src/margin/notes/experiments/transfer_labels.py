@@ -33,14 +33,14 @@ def displaced_digits(seed: int) -> tuple[Rows, Rows]:
     rng = np.random.default_rng(seed)
     images, y = load_digits().images / 16, load_digits().target
 
-    def displaced(chosen: np.ndarray) -> np.ndarray:
+    def displace(chosen: np.ndarray) -> np.ndarray:
         canvas = np.zeros((len(chosen), SIZE, SIZE))
         for picture, image, (top, left) in zip(canvas, chosen, rng.integers(0, SIZE - 7, (len(chosen), 2))):
             picture[top : top + 8, left : left + 8] = image
         return canvas.reshape(len(chosen), -1)
 
-    known = np.concatenate([displaced(images[y < 5]) for _ in range(COPIES)])
-    return (known, np.tile(y[y < 5], COPIES)), (displaced(images[y >= 5]), y[y >= 5] - 5)
+    known = np.concatenate([displace(images[y < 5]) for _ in range(COPIES)])
+    return (known, np.tile(y[y < 5], COPIES)), (displace(images[y >= 5]), y[y >= 5] - 5)
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:

@@ -2,7 +2,7 @@ r"""A transport plan and its two marginals.
 
 The optimal plan between two histograms on a line, as a heat map with the histograms on its sides; the signed
 difference that has to be filled; and the cost, which three ways agree on: the linear program
-\(\min \langle T, M \rangle\), sorting, and the area \(\int |U - V|\) between the distribution functions.
+:math:`\min \langle T, M \rangle`, sorting, and the area :math:`\int |U - V|` between the distribution functions.
 """
 
 from __future__ import annotations

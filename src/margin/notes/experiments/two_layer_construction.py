@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.neural.theory import DenseNetwork, linear_pieces
-    from margin.neural.theory.pieces import LinearPieces, clip, merged, unit_lines
+    from margin.neural.theory.pieces import LinearPieces, clip, merge, unit_lines
 
     rng = np.random.default_rng(seed)
     places = np.array([-0.6, 0.0, 0.6])
@@ -29,7 +29,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     lines = unit_lines(net, 1)
 
     def joints(pieces: LinearPieces, j: int) -> np.ndarray:
-        return merged(LinearPieces(pieces.joints, pieces.slopes[:, [j]], pieces.constants[:, [j]])).joints
+        return merge(LinearPieces(pieces.joints, pieces.slopes[:, [j]], pieces.constants[:, [j]])).joints
 
     x = np.linspace(-1.2, 1.2, 401 if fast else 4001)
     before = lines.evaluate(x)

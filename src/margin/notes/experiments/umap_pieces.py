@@ -30,9 +30,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     rows = slice(500) if fast else slice(None)
     X, y = np.asarray(digits.X)[rows], np.asarray(digits.y)[rows]
     data = {
-        "four pieces": _mapped(np.vstack([_s_curve(40, 5), *clusters]), 15, seed),
-        "a ring": _mapped(np.column_stack([np.cos(angle), np.sin(angle)]), 15, seed),
-        "a cloud, few neighbors": _mapped(rng.normal(size=(1000, 2)), 3, seed),
+        "four pieces": _map(np.vstack([_s_curve(40, 5), *clusters]), 15, seed),
+        "a ring": _map(np.column_stack([np.cos(angle), np.sin(angle)]), 15, seed),
+        "a cloud, few neighbors": _map(rng.normal(size=(1000, 2)), 3, seed),
     }
     embedding = UMAP(random_state=seed, n_epochs=150 if fast else None).fit_transform(X)
     linear = _neighbor_accuracy(PCA(n_components=2).fit_transform(X), y)
@@ -51,7 +51,7 @@ def _neighbor_accuracy(embedding: np.ndarray, y: np.ndarray) -> float:
     return float(KNeighborsClassifier(10).fit(embedding[half], y[half]).score(embedding[~half], y[~half]))
 
 
-def _mapped(X: np.ndarray, n_neighbors: int, seed: int) -> dict[str, Any]:
+def _map(X: np.ndarray, n_neighbors: int, seed: int) -> dict[str, Any]:
     before, part = components(knn_graph(X, NEIGHBORS))
     embedding = UMAP(n_neighbors=n_neighbors, n_epochs=200, random_state=seed).fit_transform(X)
     after = components(knn_graph(embedding, NEIGHBORS))[0]
@@ -71,11 +71,13 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 3.8)
-    for panel, (name, part) in zip(figure.subplots(1, 4), data.items()):
-        panel.scatter(*part["embedding"].T, c=part["labels"], cmap="tab10", s=5)
+    figure.set_size_inches(10, 9.6)
+    for panel, (name, part) in zip(figure.subplots(2, 2).ravel(), data.items()):
+        panel.scatter(*part["embedding"].T, c=part["labels"], cmap="tab10", s=9)
         score = (
-            f"{part['accuracy']:.0%} of neighbors agree" if name == "digits" else f"{part['before']} → {part['after']}"
+            f"{part['accuracy']:.0%} of neighbors agree"
+            if name == "digits"
+            else f"{part['before']} → {part['after']} pieces"
         )
         panel.set(title=f"{name}: {score}", xticks=[], yticks=[])
         panel.set_aspect("equal", adjustable="datalim")

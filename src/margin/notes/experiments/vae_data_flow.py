@@ -32,7 +32,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     model = VAE(2, (64,), likelihood="bernoulli", standardize=False, learning_rate_init=5e-3, random_state=seed)
     model.set_params(max_iter=8 if fast else 80, batch_size=32).fit(X[: 500 if fast else 1500])
     steps = follow(model, X[-ROWS:], random_state=seed)
-    module = model._trained()
+    module = model._trained_network()
     lines = layer_table(module, torch.zeros(1, 64), call=lambda x: module.decode(module.encode(x)[0]))
     reconstruction, kl = model.elbo_terms(X[-1:])
     return {

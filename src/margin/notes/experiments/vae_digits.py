@@ -83,9 +83,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    axes = figure.subplot_mosaic(
-        [["curve", "plane"], ["pairs", "pairs"], ["samples", "samples"]], height_ratios=[5, 2, 4]
-    )
+    figure.set_size_inches(12, 8.4)
+    axes = figure.subplot_mosaic([["curve", "plane"], ["pairs", "samples"]], height_ratios=[5, 4])
     steps, elbo = data["elbo_curve"].T
     axes["curve"].plot(steps, elbo, label="ELBO, training")
     axes["curve"].axhline(data["test_elbo"], color="C0", linestyle="--", label="ELBO, held-out digits")
@@ -96,7 +95,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     points = axes["plane"].scatter(z_1, z_2, c=data["labels"], cmap="tab10", vmin=-0.5, vmax=9.5, s=9)
     axes["plane"].set(xlabel=r"$z_1$", ylabel=r"$z_2$", title="Two latents, no labels used", aspect="equal")
     figure.colorbar(points, ax=axes["plane"], ticks=range(10), label="digit")
-    _show(axes["pairs"], np.concatenate([data["originals"], data["reconstructions"]]), "Held-out digits, reconstructed")
+    _show(
+        axes["pairs"], np.concatenate([data["originals"], data["reconstructions"]]), "Held-out digits; below, restored"
+    )
     _show(axes["samples"], data["samples"], r"New digits: $z \sim N(0, I)$, decoded")
 
 

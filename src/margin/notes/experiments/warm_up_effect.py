@@ -91,19 +91,19 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(14, 4.5)
+    figure.set_size_inches(13, 5.4)
     left, middle, right = figure.subplots(1, 3)
     for name, ends in data["ends"].items():
         left.loglog(RATES, np.clip(ends, 1e-14, 1e6), "o-", ms=4, label=name)
     left.axhline(data["start"], color="gray", ls=":", label="loss at the start")
     left.set(title="momentum from a steep start", xlabel=r"peak rate $\eta_0$", ylabel=f"loss after {STEPS} steps")
-    left.legend(fontsize=8)
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     t = np.arange(1, 61)
     middle.plot(t, data["raw"], label="raw second moment")
     middle.plot(t, data["fixed"], label=r"divided by $1 - \beta_2^t$")
     middle.axhline(data["second"], color="gray", ls=":", label="true value")
     middle.set(title="Adam: bias correction", xlabel="step t", ylabel=r"mean of $v_t$")
-    middle.legend(fontsize=8)
+    middle.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     right.plot(t, data["scatter"], color="C3")
     right.set(
         title="Adam: scatter of the step over runs", xlabel="step t", ylabel="standard deviation / rate", ylim=(0, None)

@@ -1,7 +1,7 @@
 r"""Wasserstein distance ignores small wiggles.
 
-Between the uniform density on [0, 1] and \(1 + \sin(2 \pi k x)\), \(W_1 = 1 / (2 \pi k)\): a fast wiggle is smoothed
-by short moves. The L1 distance \(2 / \pi\) and the KL divergence do not see the difference.
+Between the uniform density on [0, 1] and :math:`1 + \sin(2 \pi k x)`, :math:`W_1 = 1 / (2 \pi k)`: a fast wiggle is
+smoothed by short moves. The L1 distance :math:`2 / \pi` and the KL divergence do not see the difference.
 """
 
 from __future__ import annotations

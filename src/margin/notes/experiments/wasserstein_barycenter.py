@@ -1,7 +1,7 @@
 r"""The Wasserstein barycenter of circles is a circle; their pixelwise mean is a blur.
 
-The barycenter minimizes \(\sum_k w_k W_2^2(\alpha_k, \alpha)\). Copies of one ring at different places average to that
-ring at their mean place, while the Euclidean mean overlays them. The image is found by debiased entropic
+The barycenter minimizes :math:`\sum_k w_k W_2^2(\alpha_k, \alpha)`. Copies of one ring at different places average
+to that ring at their mean place, while the Euclidean mean overlays them. The image is found by debiased entropic
 projections on the pixel grid, and its entropy tells how concentrated it is.
 """
 

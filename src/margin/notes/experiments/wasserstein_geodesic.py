@@ -1,7 +1,7 @@
 r"""From one distribution to another: moving mass against fading it.
 
-The geodesic \(Q_t = (1 - t) Q_0 + t Q_1\) of quantile functions moves the whole shape at constant speed,
-\(W_2(P_0, P_t) = t W_2(P_0, P_1)\); the mixture \(P_t = (1 - t) P_0 + t P_1\) fades one out and the other in.
+The geodesic :math:`Q_t = (1 - t) Q_0 + t Q_1` of quantile functions moves the whole shape at constant speed,
+:math:`W_2(P_0, P_t) = t W_2(P_0, P_1)`; the mixture :math:`P_t = (1 - t) P_0 + t P_1` fades one out and the other in.
 From N(0, 1) to N(10, 4) the midpoint is N(5, 1.5²), with one mode; the mixture has two.
 """
 
@@ -14,8 +14,10 @@ from scipy import stats
 
 from margin.core.verdict import Verdict, corrected, equal, every, near
 from margin.foundations.transport import geodesic, mixture_path, wasserstein_1d
+from margin.notes.motion import film
 
 if TYPE_CHECKING:
+    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 TIMES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -38,6 +40,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         "midpoint": (float(moved[2].mean()), float(moved[2].std())),
         "p0": p0,
         "p1": p1,
+        "ends": (x, y),
     }
 
 
@@ -63,6 +66,23 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             axis.set(title=f"t = {t:g}" if path == "geodesic" else "", xlabel="x", ylabel=f"{path} density")
             axis.label_outer()
     figure.suptitle("Wasserstein geodesic (top) and mixture (bottom) from N(0, 1) to N(10, 4)")
+
+
+def animate(data: dict[str, Any]) -> Animation:
+    """There and back: above the mass walks, below it fades in one place and appears in the other."""
+    grid, (x, y) = data["grid"], data["ends"]
+    levels = (np.arange(len(x)) + 0.5) / len(x)
+
+    def frame(figure: Figure, step: float) -> None:
+        quantiles = geodesic(x, y, step)[0][:, 0]
+        moved = np.interp(grid, quantiles, np.gradient(levels, quantiles), left=0, right=0)
+        pair = {"geodesic: mass moves": moved, "mixture: mass fades": mixture_path(data["p0"], data["p1"], step)}
+        for i, (axis, (title, density)) in enumerate(zip(figure.subplots(2, 1, sharex=True), pair.items())):
+            axis.fill_between(grid, density, color=f"C{i}", alpha=0.8)
+            axis.set(title=f"{title}, t = {step:.2f}", ylabel="density", ylim=(0, 0.42), xlim=(-5, 18))
+        axis.set_xlabel("x")
+
+    return film(frame, [*np.linspace(0, 1, 21), *np.linspace(0.95, 0.05, 19)], size=(6, 5), interval=120)
 
 
 def _modes(density: np.ndarray, least: float = 1e-3) -> int:

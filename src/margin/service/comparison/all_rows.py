@@ -7,12 +7,16 @@ stopped, loses nothing. The fit has a run folder of its own inside, from which i
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from margin.core.full_disk import is_full_disk
+from margin.core.streaming import Stream
 from margin.core.summaries import takes_streams
 from margin.runs import Run, fingerprint, interruptible
+from margin.selection.dask_cluster import cluster_client, on_cluster
 from margin.selection.schedule import seconds_text
 from margin.selection.trial import sentence_of
 from margin.service.changes import ALL_ROWS
@@ -23,11 +27,17 @@ from margin.service.comparison.leaders import BLEND, STACK
 from margin.service.comparison_request import AUTO
 from margin.store.container import write_atomically
 
+if TYPE_CHECKING:
+    from margin.data.streams import TableStream
+
 __all__ = ["fit_on_all_rows"]
 
 
-def fit_on_all_rows(job: ComparisonJob, stopped: bool) -> None:
-    """Fit the winner on all rows of the stream, or take note of why it stays fitted on those that were drawn."""
+def fit_on_all_rows(job: ComparisonJob, stopped: bool, cluster: Any = None) -> None:
+    """Fit the winner on all rows of the stream, or take note of why it stays fitted on those that were drawn.
+
+    The workers of ``cluster`` read the files, where there are any, with the bits of this process.
+    """
     drawn, run = job.setup.drawn, job.setup.run
     known = run.manifest.get("winner", {})
     if drawn is None or not known.get("finished") or known.get("all_rows") or not run.model_path.exists():
@@ -35,7 +45,7 @@ def fit_on_all_rows(job: ComparisonJob, stopped: bool) -> None:
     reason = "the comparison was stopped before that" if stopped else _too_dear(job, drawn)
     if not reason:
         try:
-            reason = _fit(job, drawn)
+            reason = _fit(job, drawn, cluster)
         except Exception as error:
             if is_full_disk(error):  # which is no fault of the model
                 raise
@@ -60,7 +70,7 @@ def _too_dear(job: ComparisonJob, drawn: DrawnTable) -> str:
     )
 
 
-def _fit(job: ComparisonJob, drawn: DrawnTable) -> str:
+def _fit(job: ComparisonJob, drawn: DrawnTable, cluster: Any) -> str:
     """The fit in its own folder, whose model becomes that of the comparison; or why it could not be done."""
     from sklearn.base import clone
 
@@ -73,13 +83,23 @@ def _fit(job: ComparisonJob, drawn: DrawnTable) -> str:
     job.announce(f"{name} is fitted on all {drawn.n_rows:,} rows; Ctrl-C keeps the one fitted on the rows drawn")
     own = _own_run(run.folder / ALL_ROWS, name, model, drawn)
     if own.status != "finished" or not own.model_path.exists():
-        with interruptible() as stop:
-            own.fit(model, drawn.stream.select(job.setup.features), stop=job.halt or stop)
+        with interruptible() as stop, _read_by(cluster, drawn.stream.select(job.setup.features)) as rows:
+            own.fit(model, rows, stop=job.halt or stop)
         if own.status != "finished":
             run.update(status="interrupted")
             return "that was stopped; the same command continues"
     write_atomically(run.model_path, own.model_path.read_bytes())
     return ""
+
+
+@contextmanager
+def _read_by(cluster: Any, rows: TableStream) -> Iterator[Stream]:
+    """The rows as the workers of a cluster read them; frames of this process stay here."""
+    if cluster is None or not rows.files:
+        yield rows
+        return
+    with cluster_client(cluster) as client:
+        yield on_cluster(rows, client)
 
 
 def _own_run(folder: Path, name: str, model: Any, drawn: DrawnTable) -> Run:

@@ -17,7 +17,7 @@ from margin.selection import Candidate, FoldPlan
 from margin.selection.bounded import MARGIN, MARGIN_IN_TIME
 from margin.selection.chance import guess_text, make_guess
 from margin.service.comparison.data import OpenedData
-from margin.service.comparison.other_libraries import NOT_SAVED, candidates_of_others, installed
+from margin.service.comparison.other_libraries import NOT_SAVED, candidates_of_others, installed_libraries
 from margin.service.comparison.rows import BoardRow, Preparations, board_rows
 from margin.service.comparison_request import ComparisonRequest
 from margin.service.nearest import entry_of
@@ -40,8 +40,8 @@ def candidates_for(
     source = opened.source
     known = board_rows(source, opened.profile)
     others = _of_other_libraries(opened, request)
-    picked = names_of([name for name in request.models if name not in installed()], known, source.task)
-    excluded = names_of([name for name in request.exclude if name not in installed()], known, source.task)
+    picked = names_of([name for name in request.models if name not in installed_libraries()], known, source.task)
+    excluded = names_of([name for name in request.exclude if name not in installed_libraries()], known, source.task)
     if request.models and not picked:
         raise BadRequest(f"compare: {', '.join(request.models)}: {NOT_SAVED}; name a model of the catalog beside them.")
     rows = (
@@ -75,8 +75,8 @@ def _of_other_libraries(opened: OpenedData, request: ComparisonRequest) -> list[
     """Installed libraries whose boosting joins: those that are named, or all unless models are; not for pictures."""
     if opened.source.image_shape is not None:
         return []
-    wanted = request.models or installed()
-    return [name for name in installed() if name in wanted and name not in request.exclude]
+    wanted = request.models or installed_libraries()
+    return [name for name in installed_libraries() if name in wanted and name not in request.exclude]
 
 
 def margin_of(opened: OpenedData) -> float | None:

@@ -31,7 +31,7 @@ def nothing_learned(comparison: Comparison) -> str:
     if baseline is None or not comparison.winner:
         return ""
     gains = _gains(comparison, comparison.winner, BASELINE)
-    if _told_by_typical_errors(comparison):
+    if _typical_errors(comparison):
         return ""
     if baseline.tied and gains and min(gains) <= 0:
         return (
@@ -100,7 +100,7 @@ def hardly_told_apart(comparison: Comparison) -> str:
     """That the baseline is behind the winner in every fold, but too few or too different folds say so; or empty."""
     tied = any(s.tied for s in comparison.standings if s.model == BASELINE)
     gains = _gains(comparison, comparison.winner, BASELINE) if tied else []
-    typical = _told_by_typical_errors(comparison) if gains and min(gains) <= 0 else None
+    typical = _typical_errors(comparison) if gains and min(gains) <= 0 else None
     if typical is not None:
         return (
             f"≈ the baseline is not distinguishable from the best by {comparison.metric.name}, which a few large errors"
@@ -111,7 +111,7 @@ def hardly_told_apart(comparison: Comparison) -> str:
     return f"≈ the baseline is behind in each fold, but {len(gains)} that differ so much could do that by chance."
 
 
-def _told_by_typical_errors(comparison: Comparison) -> tuple[float, float] | None:
+def _typical_errors(comparison: Comparison) -> tuple[float, float] | None:
     """The mean absolute error of the winner and of the best guess by it, where the first is less in every fold."""
     if comparison.task != "regression" or comparison.metric.name == TYPICAL:
         return None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.data.structure import COPIES_AMONG_REPEATS, few_combinations, mixed, repeats_beyond_chance
+from margin.data.structure import COPIES_AMONG_REPEATS, few_combinations, mix, repeats_beyond_chance
 
 __all__ = ["array_copies", "copies_remark", "many_copies"]
 
@@ -44,7 +44,7 @@ def array_copies(X: Any, y: np.ndarray) -> np.ndarray | None:
     keys = pd.factorize(y)[0].astype(np.uint64)
     for column in X.T:
         hashed = pd.util.hash_array(np.ascontiguousarray(column, dtype=np.float64) + 0.0)  # -0.0 equals 0.0
-        keys = mixed(keys, hashed)
+        keys = mix(keys, hashed)
     if many_copies(keys) is None or few_combinations([len(np.unique(column)) for column in X.T], len(X)):
         return None
     codes = [pd.factorize(column)[0] for column in X.T]

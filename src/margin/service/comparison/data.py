@@ -94,7 +94,7 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     copies = None if columns or request.group is not None or request.time is not None else many_copies(profile.copies)
     unused = "" if found else _unused_order(profile, request)
     remarks += [r for r in profile.remarks if not _is_said_elsewhere(r, profile, copies, unused or found)]
-    remarks += [*([_kept_whole(profile, found)] if found else []), *copies_remark(copies)]
+    remarks += [*([_say_kept_whole(profile, found)] if found else []), *copies_remark(copies)]
     _, values = profile.table.split_target(target)
     X = profile.table.select(profile.used)
     digest = table.hash() if drawn is None else drawn.hash
@@ -136,7 +136,7 @@ def _found_group(profile: Profile, request: ComparisonRequest) -> str:
     return found
 
 
-def _kept_whole(profile: Profile, group: str) -> str:
+def _say_kept_whole(profile: Profile, group: str) -> str:
     """In place of what the profile advises on the groups that were found: that it is done."""
     values = next(column.distinct for column in profile.columns if column.name == group)
     return (
@@ -179,7 +179,7 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         if source.y is None or source.task not in ("classification", "regression"):
             raise BadRequest(f"compare: {data} needs a target; name its column with --target.")
     else:
-        X, values = _unmasked(data), None if y is None else _unmasked(y)
+        X, values = _unmask(data), None if y is None else _unmask(y)
         if X.ndim != 2 or X.dtype.kind not in "biuf" or values is None or len(X) != len(np.atleast_1d(values)):
             raise BadRequest("compare: arrays must be a table of numbers X and one y for each of its rows.")
         if request.ignore or request.kinds:
@@ -207,7 +207,7 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     return _check(OpenedData(source, groups, times, copies, "", remarks))
 
 
-def _unmasked(values: Any) -> np.ndarray:
+def _unmask(values: Any) -> np.ndarray:
     """An array; what a masked one hides is missing, not whatever lies below the mask."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         return np.ma.filled(values.astype(np.float64 if values.dtype.kind in "biuf" else object), np.nan)

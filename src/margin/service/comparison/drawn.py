@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from margin import data as data_package
 from margin.core.streaming import Stream
 from margin.data.table import Table, UnknownColumnError, close_names
 from margin.service.comparison_request import ComparisonRequest
@@ -55,8 +54,6 @@ class DrawnTable:
 
 def draw_rows(data: Any, y: Any, request: ComparisonRequest) -> DrawnTable | None:
     """The rows to compare on where ``data`` is a stream or names too many files; None for one table."""
-    import pandas as pd
-
     if isinstance(data, str | Path):
         if not is_too_large(str(data)):
             return None
@@ -71,9 +68,7 @@ def draw_rows(data: Any, y: Any, request: ComparisonRequest) -> DrawnTable | Non
     _refuse_for_streams(name, y, request)
     n = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(len(rows.names), 1)))
     X, targets = sampled_table(rows, n)
-    goal = data_package.from_pandas(pd.DataFrame({rows.target: targets}))
-    pairs = {column: (t.kinds[column], t.columns[column]) for t in (X, goal) for column in t.names}
-    return DrawnTable(name, rows, Table.from_stored(pairs, len(X)))
+    return DrawnTable(name, rows, X.beside(rows.target, targets))
 
 
 def _with_target(stream: Stream, request: ComparisonRequest) -> TableStream:

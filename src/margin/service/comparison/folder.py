@@ -62,17 +62,17 @@ class ComparisonFolder:
             return []
         trials, lines = [], []
         for line in self._trials_path.read_text().splitlines():
-            trial = _parsed(line)
+            trial = _parse(line)
             if trial is None or trial.error:
                 continue
             lines.append(line)
             if settings.get(trial.model, trial.settings) == trial.settings:
-                trial = self._measured(trial, metric, plan, y)
+                trial = self._measure_stored(trial, metric, plan, y)
                 trials += [trial] if trial is not None else []
         write_atomically(self._trials_path, "".join(line + "\n" for line in lines).encode())
         return list({trial.key: trial for trial in trials}.values())
 
-    def _measured(self, trial: Trial, metric: Metric, plan: FoldPlan, y: np.ndarray) -> Trial | None:
+    def _measure_stored(self, trial: Trial, metric: Metric, plan: FoldPlan, y: np.ndarray) -> Trial | None:
         if metric.name in trial.scores or metric.name in trial.reasons:
             return trial
         if trial.stage not in (FOLD, HELD_OUT) or not self._output_path(trial.model, trial.fold).exists():
@@ -156,7 +156,7 @@ def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     write_atomically(path, buffer.getvalue())
 
 
-def _parsed(line: str) -> Trial | None:
+def _parse(line: str) -> Trial | None:
     try:
         facts = json.loads(line)
         seconds = {name: _number(facts[name]) for name in ("fit_seconds", "predict_seconds")}

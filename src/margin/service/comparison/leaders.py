@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from margin.selection import Candidate, Output, Standing, Trial
-from margin.selection.ensembles import BlendClassifier, BlendRegressor, blended, stacking_weights
+from margin.selection.ensembles import BlendClassifier, BlendRegressor, blend, stacking_weights
 from margin.selection.outputs import PROBABILITIES, scores_of
 from margin.selection.trial import FOLD
 from margin.service.comparison.candidates import BASELINE
@@ -89,7 +89,7 @@ def _add(
     used = [(s.model, float(w)) for s, w in zip(members, overall) if w > 0]
     settings = " + ".join(f"{w:.2f} {model}" if name == STACK else model for model, w in used)
     for fold, weights in enumerate(by_fold):
-        blend_output = blended([outputs[s.model][fold] for s in members], list(weights), classes)
+        blend_output = blend([outputs[s.model][fold] for s in members], list(weights), classes)
         job.trials.append(_trial(job, name, fold, blend_output, [m for m, _ in used], settings))
         job.setup.kept.write_output(name, fold, blend_output)
     makers = {c.name: c.make for c in job.candidates}

@@ -17,7 +17,7 @@ from margin.selection.trial import SCREEN
 from margin.selection.workers import NOT_BEGUN, Result
 from margin.service.comparison.candidates import BASELINE
 
-__all__ = ["is_measured", "try_until_one_is_measured", "untried"]
+__all__ = ["is_measured", "list_untried", "try_until_one_is_measured"]
 
 
 def is_measured(trials: Sequence[Trial], metric: Metric) -> bool:
@@ -25,7 +25,7 @@ def is_measured(trials: Sequence[Trial], metric: Metric) -> bool:
     return any(metric.name in trial.scores for trial in trials if trial.model != BASELINE)
 
 
-def untried(models: Collection[str], trials: Sequence[Trial]) -> list[str]:
+def list_untried(models: Collection[str], trials: Sequence[Trial]) -> list[str]:
     """The models of which nothing is known: never begun, or ended before they had an answer."""
     known = {trial.model for trial in trials if not trial.late}
     return [model for model in models if model not in known]
@@ -47,7 +47,7 @@ def try_until_one_is_measured(
     train, test = plan.folds[0]
     part, test_part = plan.part(train, FIRST_RUNG), plan.part(test, SCREEN_TEST_ROWS)
     late = {trial.model for trial in trials if trial.late and trial.error != NOT_BEGUN}
-    waiting = iter(sorted(untried(models, trials), key=lambda model: model in late and model != BASELINE))
+    waiting = iter(sorted(list_untried(models, trials), key=lambda model: model in late and model != BASELINE))
     known, begun = len(trials), 0
 
     def next_task() -> Task | None:

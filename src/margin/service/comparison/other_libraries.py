@@ -20,7 +20,7 @@ from margin.selection import Candidate
 from margin.service.comparison.rows import BoardRow, Preparations
 from margin.service.preparation import behind
 
-__all__ = ["NOT_SAVED", "CodedClassifier", "candidates_of_others", "installed"]
+__all__ = ["NOT_SAVED", "CodedClassifier", "candidates_of_others", "installed_libraries"]
 
 NOT_SAVED = "models of other libraries are compared, not saved"
 #: Library -> its classifier and regressor, and what keeps them quiet, alone on a core and repeatable.
@@ -35,7 +35,7 @@ OTHERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def installed() -> list[str]:
+def installed_libraries() -> list[str]:
     """The libraries that can be imported, without importing them."""
     return [name for name in OTHERS if importlib.util.find_spec(name) is not None]
 

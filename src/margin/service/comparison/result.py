@@ -18,7 +18,7 @@ import numpy as np
 from margin.selection import Candidate, LearningCurve, Output, Standing, Trial, board, in_words
 from margin.selection.chance import chance_score
 from margin.selection.diagnosis import rows_in_words
-from margin.selection.outputs import joined
+from margin.selection.outputs import join
 from margin.selection.schedule import seconds_left
 from margin.selection.steadiness import unsteady
 from margin.selection.trial import CURVE, FOLD, HELD_OUT
@@ -148,7 +148,7 @@ class Comparison(ComparisonSetup):
         if not folds:
             raise KeyError(f"out_of_fold: {model!r} has no finished fold.")
         rows = np.concatenate([self.plan.folds[fold][1] for fold in folds])
-        return rows, joined([self.output(model, fold) for fold in folds])
+        return rows, join([self.output(model, fold) for fold in folds])
 
     @property
     def held_out_trial(self) -> Trial | None:

@@ -100,7 +100,7 @@ def prepare(
     if rare := rarest_class(plan):
         remarks.append(rare)
     decides = replace_undefined_metric(decides, request, opened, plan)
-    given = _given(data, opened)
+    given = _describe_source(data, opened)
     identity, facts = _identity(opened, request)
     folder = None if out is None else folder_for(out, identity, facts, existing)
     candidates, left_out = candidates_for(opened, request, decides)
@@ -120,7 +120,7 @@ def prepare(
     return job
 
 
-def _given(data: Any, opened: OpenedData) -> str:
+def _describe_source(data: Any, opened: OpenedData) -> str:
     """How the data came."""
     if isinstance(data, str | Path):
         return "spec"
@@ -214,7 +214,7 @@ def run_job(job: ComparisonJob, how: HowToRun, stop: threading.Event | None = No
                 pass  # who fails now is out, and the next best is judged
         while (trials.budget is None or stopped) and not fit_winner(job, stopped):
             pass
-        fit_on_all_rows(job, stopped)
+        fit_on_all_rows(job, stopped, how.cluster)
         setup.kept.write_board(job.result().standings)
         run.update(remarks=list(job.remarks), cut=job.given_up, passed_over=job.passed_over)
     return job.result()

@@ -11,7 +11,7 @@ from margin.selection import Standing
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import BASELINE
 from margin.service.comparison.caveats import beyond_the_interval, hardly_told_apart, nothing_learned
-from margin.service.comparison.one_model import untried
+from margin.service.comparison.one_model import list_untried
 from margin.service.comparison.other_libraries import NOT_SAVED
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def verdict(comparison: Comparison) -> list[str]:
 def _without_folds(comparison: Comparison, winner: Standing) -> str:
     """That time did not suffice for a fold, what the winner rests on instead, and what was not tried."""
     within = "" if comparison.budget is None else f" within {seconds_text(comparison.budget)}"
-    others = untried([c.name for c in comparison.candidates if c.name != BASELINE], comparison.trials)
+    others = list_untried([c.name for c in comparison.candidates if c.name != BASELINE], comparison.trials)
     missed = (
         f"; {len(others)} of {len(comparison.candidates) - 1} models {'was' if len(others) == 1 else 'were'} not tried"
         if others

@@ -61,12 +61,12 @@ class Reach:
 def product() -> Reach:
     """The reach of the catalog's estimators, of the public functions and of the commands."""
     package = Package(read_sources(Path(margin.__file__).parent, without=("notes",)))
-    estimators = {entry.name: package.reached(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
+    estimators = {entry.name: package.reach(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
     classes = [path for path in catalog.registry().values() if path.startswith("margin.")]
     offered = [f"{module}.{name}" for name, module in catalog.FUNCTIONS.items()]
     run = [*_roots(package, [*classes, *offered]), *COMMANDS]
     public = [f"{module}.{name}" for module, names in catalog.PUBLIC_FUNCTIONS.items() for name in names]
-    return Reach(package, package.reached([*run, *_roots(package, public)]), package.reached(run), estimators)
+    return Reach(package, package.reach([*run, *_roots(package, public)]), package.reach(run), estimators)
 
 
 def paths_of(row: atlas.Row, folder: Path | None = None) -> dict[str, list[str]]:
@@ -79,15 +79,15 @@ def paths_of(row: atlas.Row, folder: Path | None = None) -> dict[str, list[str]]
     with contextlib.suppress(OSError, ValueError):  # not kept yet, or damaged
         known = json.loads(kept.read_text(encoding="utf-8"))
         if isinstance(known, dict) and set(row.code) <= known.keys():
-            return _told_apart(row, known)
+            return _tell_apart(row, known)
     reach = product()  # all that rows cite at once: one reading of the sources serves every row
     cited = sorted({*row.code, *(path for each in atlas.rows().values() for path in each.code)})
     known = {path: list(reach.users(path)) if reach.is_reached(path) else None for path in cited}
     keep(kept, known)
-    return _told_apart(row, known)
+    return _tell_apart(row, known)
 
 
-def _told_apart(row: atlas.Row, known: Mapping[str, list[str] | None]) -> dict[str, list[str]]:
+def _tell_apart(row: atlas.Row, known: Mapping[str, list[str] | None]) -> dict[str, list[str]]:
     run = list(row.as_run) or [path for path in row.code if known[path] is not None]
     users = dict.fromkeys(str(name) for path in run for name in known[path] or [])
     return {

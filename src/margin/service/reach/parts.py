@@ -59,13 +59,13 @@ def read_source(module: str, text: str) -> ModuleParts:
     source = ModuleParts(module, parts={BODY: SourcePart()})
     for statement in statements(ast.parse(text).body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            source.imports.update(_imported(statement))
+            source.imports.update(_imported_names(statement))
         elif isinstance(statement, Function):
             source.parts[statement.name] = _part([statement])
         elif isinstance(statement, ast.ClassDef):
             source.parts.update(_class_parts(statement))
         else:
-            targets = _assigned(statement)
+            targets = _names_assigned(statement)
             for name in targets or [BODY]:
                 _read([statement], source.parts.setdefault(name, SourcePart()), is_scope=False)
     return source
@@ -83,7 +83,7 @@ def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield statement
 
 
-def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, tuple[str, str | None]]]:
+def _imported_names(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, tuple[str, str | None]]]:
     """Names bound by an import: the module, and the name in it or None for the module itself."""
     for alias in statement.names:
         if isinstance(statement, ast.ImportFrom):
@@ -94,7 +94,7 @@ def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, tup
             yield alias.name.split(".")[0], (alias.name.split(".")[0], None)
 
 
-def _assigned(statement: ast.stmt) -> list[str]:
+def _names_assigned(statement: ast.stmt) -> list[str]:
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = statement.targets
@@ -109,14 +109,14 @@ def _class_parts(definition: ast.ClassDef) -> Iterator[tuple[str, SourcePart]]:
     rest = [member for member in definition.body if not isinstance(member, Function)]
     owner = _part([*definition.decorator_list, *definition.bases, *(k.value for k in definition.keywords), *rest])
     owner.is_class = True
-    owner.bases = tuple(chain for base in definition.bases if (chain := _chain(_unsubscripted(base))) is not None)
+    owner.bases = tuple(chain for base in definition.bases if (chain := _chain(_without_subscript(base))) is not None)
     owner.methods = tuple(dict.fromkeys(method.name for method in methods))
     yield definition.name, owner
     for name in owner.methods:  # a property and its setter are one part
         yield f"{definition.name}.{name}", _part([method for method in methods if method.name == name])
 
 
-def _unsubscripted(node: ast.expr) -> ast.expr:
+def _without_subscript(node: ast.expr) -> ast.expr:
     return node.value if isinstance(node, ast.Subscript) else node
 
 
@@ -128,10 +128,10 @@ def _part(nodes: Sequence[ast.AST]) -> SourcePart:
 
 def _read(nodes: Sequence[ast.AST], part: SourcePart, *, is_scope: bool) -> None:
     """Add the names that ``nodes`` use; in a function's scope those it binds itself are not names from outside."""
-    found = [node for top in nodes for node in _executed(top)]
+    found = [node for top in nodes for node in _walk_executed(top)]
     for node in found:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            part.imports.update(_imported(node))
+            part.imports.update(_imported_names(node))
     local = _bound(found) - part.imports.keys() if is_scope else set()
     inner = {id(node.value) for node in found if isinstance(node, ast.Attribute)}
     for node in found:
@@ -186,7 +186,7 @@ def _attributes(node: ast.expr) -> Iterator[str]:
         node = node.value
 
 
-def _executed(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_executed(node: ast.AST) -> Iterator[ast.AST]:
     """A node and all below it that runs: annotations do not, unless they call something (``Annotated[...]``)."""
     yield node
     skipped = []
@@ -197,7 +197,7 @@ def _executed(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         if child in skipped and not any(isinstance(inner, ast.Call) for inner in ast.walk(child)):
             continue
-        yield from _executed(child)
+        yield from _walk_executed(child)
 
 
 def _bound(nodes: Iterable[ast.AST]) -> set[str]:

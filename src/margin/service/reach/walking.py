@@ -69,7 +69,7 @@ class Package:
         names = {name for owner in self.mro(path) for name in self.parts[owner].methods if not name.startswith("_")}
         return [found for name in sorted(names) if (found := self.method(path, name)) is not None]
 
-    def reached(self, roots: Iterable[str]) -> frozenset[str]:
+    def reach(self, roots: Iterable[str]) -> frozenset[str]:
         """All parts that running ``roots`` can run, themselves included."""
         return frozenset(_Walk(self, roots).reached)
 
@@ -85,7 +85,7 @@ class Package:
         attributes = set(part.attributes)
         for chain in part.names:
             imported = part.imports.get(chain[0])
-            found, rest = self._imported(imported, chain[1:]) if imported else self._follow(module, chain)
+            found, rest = self._resolve_import(imported, chain[1:]) if imported else self._follow(module, chain)
             if found is None:
                 if not imported and chain[0] not in self.sources[module].imports:  # a loop's variable, a built-in
                     attributes.update(rest[1:])
@@ -101,7 +101,9 @@ class Package:
             attributes.update(rest)
         return tuple(targets), frozenset(attributes)
 
-    def _imported(self, imported: tuple[str, str | None], rest: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    def _resolve_import(
+        self, imported: tuple[str, str | None], rest: tuple[str, ...]
+    ) -> tuple[str | None, tuple[str, ...]]:
         module, name = imported
         if name and ".compiled." in module:
             return self._kernel(module, name), rest

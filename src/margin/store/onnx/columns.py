@@ -16,7 +16,7 @@ from margin.data.column_reader import MISSING_LABEL
 from margin.data.dialect import MISSING
 from margin.store.onnx.graph import ML, CannotExport, Labels, OnnxGraph
 
-__all__ = ["Columns", "prepared", "table_inputs"]
+__all__ = ["Columns", "prepare", "table_inputs"]
 
 #: A matrix of numbers, or the columns of a table by name.
 Columns = str | Mapping[str, "str | Labels"]
@@ -41,7 +41,7 @@ def table_inputs(graph: OnnxGraph, kinds: Mapping[str, str]) -> Columns:
     }
 
 
-def prepared(graph: OnnxGraph, step: Any, columns: Columns) -> str:
+def prepare(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     """What a fitted transformer makes of the columns, as a matrix."""
     name = type(step).__name__
     if name not in STEPS:
@@ -51,7 +51,7 @@ def prepared(graph: OnnxGraph, step: Any, columns: Columns) -> str:
 
 def _pipeline(graph: OnnxGraph, pipeline: Any, columns: Columns) -> str:
     for _, step in pipeline.steps:
-        columns = prepared(graph, step, columns)
+        columns = prepare(graph, step, columns)
     return _matrix(graph, columns)
 
 
@@ -69,9 +69,9 @@ def _column_transformer(graph: OnnxGraph, transformer: Any, columns: Columns) ->
             raise CannotExport("export_onnx: a ColumnTransformer that passes columns through cannot be exported.")
         if isinstance(columns, str):
             positions = np.arange(transformer.n_features_in_)[chosen]
-            parts.append(prepared(graph, step, graph.pick(columns, positions.tolist())))
+            parts.append(prepare(graph, step, graph.pick(columns, positions.tolist())))
         else:
-            parts.append(prepared(graph, step, {str(name): columns[str(name)] for name in chosen}))
+            parts.append(prepare(graph, step, {str(name): columns[str(name)] for name in chosen}))
     return graph.beside(parts)
 
 

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.store.container import write_atomically
 from margin.store.onnx import linear, networks, trees
-from margin.store.onnx.columns import Columns, prepared, table_inputs
+from margin.store.onnx.columns import Columns, prepare, table_inputs
 from margin.store.onnx.graph import CannotExport, ModelOutput, OnnxGraph
-from margin.store.onnx.torch_networks import TORCH_NETWORKS, exported
+from margin.store.onnx.torch_networks import TORCH_NETWORKS, export
 
 __all__ = ["MODELS", "export_onnx"]
 
@@ -70,7 +70,7 @@ def export_onnx(model: BaseEstimator, path: str | Path) -> Path:
         raise CannotExport(f"export_onnx: model must be a fitted estimator; got {_name(model)}.")
     check_is_fitted(model)
     if _name(model) in TORCH_NETWORKS:
-        return write_atomically(path, exported(model))
+        return write_atomically(path, export(model))
     graph = OnnxGraph()
     output = _convert(graph, model, _inputs(graph, model))
     made = graph.finish(_outputs(graph, output), f"{_name(model)}, exported by margin")
@@ -101,7 +101,7 @@ def _convert(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     name = _name(model)
     if name in PIPELINES:
         for _, step in model.steps[:-1]:
-            columns = prepared(graph, step, columns)
+            columns = prepare(graph, step, columns)
         output = _convert(graph, model.steps[-1][1], columns)
         return output if name == "Pipeline" else _bind_outputs(graph, model.bounds, output)
     if name == "TransformedTargetRegressor":

@@ -42,7 +42,7 @@ class Predictions(nn.Module):
     def __init__(self, model: Any, body: nn.Module):
         super().__init__()
         self.body, self.several = body, body is not model.module_
-        self.linked = model._linked
+        self.linked = model._apply_link
         self.n_targets = len(model.target_center_)
         self.register_buffer("center", torch.as_tensor(np.asarray(model.target_center_, dtype=np.float64)))
         self.register_buffer("scale", torch.as_tensor(np.asarray(model.target_scale_, dtype=np.float64)))

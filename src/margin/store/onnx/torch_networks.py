@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from margin.store.onnx.exported_modules import ExportedNetwork, NetworkInput
 
-__all__ = ["TORCH_NETWORKS", "export_torch", "exported"]
+__all__ = ["TORCH_NETWORKS", "export", "export_torch"]
 
 SCORES = ("CNNClassifier", "VisionTransformer", "TextClassifier")
 TORCH_NETWORKS = (
@@ -37,7 +37,7 @@ TORCH_NETWORKS = (
 OPSET = 18
 
 
-def exported(model: Any) -> bytes:
+def export(model: Any) -> bytes:
     """The bytes of an ONNX file with the outputs of the network; with classes ``label`` before ``probabilities``."""
     name = type(model).__name__
     try:

@@ -20,15 +20,15 @@ Tree = Mapping[str, np.ndarray]
 
 def single_tree(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The value of a row's leaf: a number, or the fractions of the classes."""
-    return _averaged(graph, model, [model._tree], x)
+    return _average_trees(graph, model, [model._tree], x)
 
 
 def forest(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The mean over trees."""
-    return _averaged(graph, model, model.trees_, x)
+    return _average_trees(graph, model, model.trees_, x)
 
 
-def _averaged(graph: OnnxGraph, model: Any, trees: Sequence[Tree], x: str) -> ModelOutput:
+def _average_trees(graph: OnnxGraph, model: Any, trees: Sequence[Tree], x: str) -> ModelOutput:
     _refuse_categories(model, trees)
     outputs = trees[0]["value"].shape[1]
     weights = [(np.tile(np.arange(outputs), len(tree["feature"])), tree["value"] / len(trees)) for tree in trees]
@@ -40,13 +40,13 @@ def _averaged(graph: OnnxGraph, model: Any, trees: Sequence[Tree], x: str) -> Mo
 
 def boosted_regressor(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The sum over trees, through the exponential for losses of positive numbers."""
-    raw = _boosted(graph, model, x)
+    raw = _sum_boosted_trees(graph, model, x)
     return ModelOutput(graph.add("Exp", raw) if model.loss in ("poisson", "gamma") else raw)
 
 
 def boosted_classifier(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """Probabilities from the sums over trees."""
-    raw = _boosted(graph, model, x)
+    raw = _sum_boosted_trees(graph, model, x)
     if len(model.classes_) > 2:
         return ModelOutput(graph.add("Softmax", raw, axis=1), "probabilities", model.classes_)
     if model.loss == "exponential":  # its raw scores are half the log-odds
@@ -54,7 +54,7 @@ def boosted_classifier(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     return ModelOutput(graph.two_columns(graph.add("Sigmoid", raw)), "probabilities", model.classes_)
 
 
-def _boosted(graph: OnnxGraph, model: Any, x: str) -> str:
+def _sum_boosted_trees(graph: OnnxGraph, model: Any, x: str) -> str:
     name = type(model).__name__
     if hasattr(model, "init_"):
         raise CannotExport(f"export_onnx: {name} with an estimator as init cannot be exported; init=None can.")

@@ -34,7 +34,7 @@ SMALLEST_ERROR = 1e-12
 LARGEST_EXPONENT = 500.0  # of a row's weight: exp(500) times the number of rows is far from overflow
 
 
-def _reweighted(weight: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+def _reweight(weight: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """Weights times the exponentials, up to a factor where a learner has great weight: only ratios count, so that none
     overflows and not all vanish."""
     highest = exponent[weight > 0].max()
@@ -165,7 +165,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         if bounded >= 1.0 - 1.0 / classes:
             return error, 0.0, weight
         alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded) + np.log(classes - 1.0))
-        return error, alpha, _reweighted(weight, alpha * wrong)
+        return error, alpha, _reweight(weight, alpha * wrong)
 
 
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
@@ -239,4 +239,4 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             return error, 0.0, weight
         bounded = max(error, SMALLEST_ERROR)
         alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded))
-        return error, alpha, _reweighted(weight, -alpha * (1.0 - relative))
+        return error, alpha, _reweight(weight, -alpha * (1.0 - relative))

@@ -56,7 +56,7 @@ class AdaBoostFit:
     def _round(self) -> dict[str, float] | None:
         rng = np.random.default_rng([self.seed, len(self.learners)])
         if self.trees is not None and self.weight.min() > 0.0:
-            learner, predicted = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight)
+            learner, predicted = self.trees.fit_next(int(rng.integers(SEED_BOUND)), self.weight)
         else:
             learner = clone(self.learner)
             seed_estimator(learner, rng)

@@ -32,7 +32,7 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The result of :meth:`predict` after every round."""
-        for raw in self._staged(X):
+        for raw in self._stage(X):
             yield self._loss().answer(raw[0])
 
     @abstractmethod
@@ -75,17 +75,17 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """The result of :meth:`decision_function` after every round."""
-        for raw in self._staged(X):
+        for raw in self._stage(X):
             yield _scores(raw)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """The result of :meth:`predict_proba` after every round."""
-        for raw in self._staged(X):
+        for raw in self._stage(X):
             yield self._probabilities(raw)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The result of :meth:`predict` after every round."""
-        for raw in self._staged(X):
+        for raw in self._stage(X):
             yield self._classes_of(raw)
 
     @abstractmethod

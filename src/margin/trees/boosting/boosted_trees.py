@@ -110,7 +110,7 @@ class BoostedTrees(IterativeEstimator):
         seed = self._seed(len(y)) if state is None else int(state["seed"])
         watching = None if validation is None else ValidationRows.of(self, validation)
         if watching is None:
-            held = self._held_back(y, np.random.default_rng([seed, 1]))
+            held = self._hold_back(y, np.random.default_rng([seed, 1]))
         else:
             X, y, weight, held = watching.after(X, y, weight)
         if state is not None:
@@ -154,7 +154,7 @@ class BoostedTrees(IterativeEstimator):
             raise ValueError(f"{owner}: class_weight needs all rows at once and takes no stream.")
         self.category_names_ = {}
         seed = self._seed(len(y)) if state is None else int(state["seed"])
-        held = self._held_back(y, np.random.default_rng([seed, 1]))
+        held = self._hold_back(y, np.random.default_rng([seed, 1]))
         if state is None:
             learned, rng = np.flatnonzero(~held), np.random.default_rng([seed, 2])
             bins = rows.find_bins(learned, self._max_bins(), categorical, rng)
@@ -210,7 +210,7 @@ class BoostedTrees(IterativeEstimator):
         add_trees(apply_bins(X, Bins(**self.bins_)), packed_trees(self.trees_), 0, self.n_trees_, predictions)
         return predictions
 
-    def _staged(self, X: Any) -> Iterator[np.ndarray]:
+    def _stage(self, X: Any) -> Iterator[np.ndarray]:
         """Raw predictions (outputs, n) after every round."""
         X = self._rows(X)
         predictions, codes = self._start(X), apply_bins(X, Bins(**self.bins_))
@@ -255,7 +255,7 @@ class BoostedTrees(IterativeEstimator):
             X, weights = X[~held], None if weights is None else weights[~held]
         return find_bins(X, self._max_bins(), weights, categorical, np.random.default_rng([seed, 2]))
 
-    def _held_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _hold_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Which rows only watch the loss."""
         held, size = np.zeros(len(y), dtype=bool), self._held_size(len(y))
         if size is not None:

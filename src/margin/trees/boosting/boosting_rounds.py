@@ -12,7 +12,7 @@ from margin.core.parallel import over_ranges
 from margin.core.records import Record
 from margin.core.threads import threads_for
 from margin.trees.binning import Bins, apply_bins
-from margin.trees.boosting.bundling import Bundles, bundled, stored_splits
+from margin.trees.boosting.bundling import Bundles, bundle, stored_splits
 from margin.trees.boosting.cost_pruning import prune_grown
 from margin.trees.boosting.early_stopping import StoppingRule
 from margin.trees.boosting.finishing import finished_tree
@@ -79,7 +79,7 @@ class BoostingData:
         learned: Any = ~held if held.any() else slice(None)
         stored, bundles = codes[learned], None
         if stored.size >= SHARING_CELLS:
-            stored, bundles = bundled(stored, bins.n_bins, bins.categorical)
+            stored, bundles = bundle(stored, bins.n_bins, bins.categorical)
         return cls(
             *(bins, stored, bundles, y[learned], weight[learned], np.ascontiguousarray(start[:, learned])),
             *(codes[held], y[held], weight[held], np.ascontiguousarray(start[:, held])),
@@ -97,7 +97,7 @@ class BoostingRounds:
     def __init__(self, data: BoostingData, loss: Loss, settings: BoostingSettings):
         self.data, self.settings = data, settings
         self.predictions, self.held_predictions = data.start.copy(), data.held_start.copy()
-        self.loss = loss.adapted(data.y, _rows_first(self.predictions), data.weight)
+        self.loss = loss.adapt(data.y, _rows_first(self.predictions), data.weight)
         self.unweighted = bool(np.all(data.weight == 1.0))
         self.constrained = bool(settings.monotone.any())
         bins = data.bins
@@ -160,7 +160,7 @@ class BoostingRounds:
         data, outputs = self.data, len(self.predictions)
         drawn = self._sample(self.iteration)
         rest_before = self._loss_without(drawn)
-        step = self.loss.adapted(data.y, _rows_first(self.predictions), data.weight)
+        step = self.loss.adapt(data.y, _rows_first(self.predictions), data.weight)
         if step is not self.loss:
             self._evaluate(step)
         if drawn is None and self._takes_rounds(step):

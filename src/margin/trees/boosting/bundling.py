@@ -19,7 +19,7 @@ import numpy as np
 
 from margin.trees.boosting.kernel_types import COLUMN, MISSING
 
-__all__ = ["Bundles", "bundled", "find_bundles", "stored_splits"]
+__all__ = ["Bundles", "bundle", "find_bundles", "stored_splits"]
 
 CAPACITY = 254  # stored codes of a bundle beside 0; 255 stays the code of missing values
 GLANCE = 1024  # rows that tell which columns are worth a closer look
@@ -37,7 +37,7 @@ class Bundles(NamedTuple):
     first: np.ndarray  # (q + 1,) int64: stored column s holds members[first[s]:first[s + 1]]
 
 
-def bundled(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> tuple[np.ndarray, Bundles | None]:
+def bundle(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> tuple[np.ndarray, Bundles | None]:
     """The stored columns (n, q) of ``codes`` (n, p) and where each column is in them; ``codes`` and None if q = p.
 
     >>> codes = np.array([[1, 0, 0, 7], [0, 1, 0, 8], [0, 0, 2, 9]], dtype=np.uint8)
@@ -72,7 +72,7 @@ def find_bundles(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray)
     candidates = np.flatnonzero(sparse)
     if len(candidates) < 2:
         return group
-    taken = _taken(codes[:: max(1, n // SAMPLE)], candidates)
+    taken = _mark_taken(codes[:: max(1, n // SAMPLE)], candidates)
     open_bundles: list[tuple[int, np.ndarray, int]] = []  # number, rows taken, stored codes left
     for column, rows in zip(candidates, taken, strict=True):
         needed = int(n_bins[column]) - 1
@@ -85,7 +85,7 @@ def find_bundles(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray)
     return group
 
 
-def _taken(codes: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+def _mark_taken(codes: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     """In which rows each candidate is above its lowest code, as bits (candidates, n / 8)."""
     blocks = [np.packbits(codes[low : low + GLANCE][:, candidates] > 0, axis=0) for low in range(0, len(codes), GLANCE)]
     return np.ascontiguousarray(np.concatenate(blocks).T)

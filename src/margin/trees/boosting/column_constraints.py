@@ -40,7 +40,7 @@ class MonotoneConstraint(Domain):
         return all(not isinstance(sign, str) and np.isscalar(sign) and sign in SIGNS for sign in value)
 
     def parse(self, text: str, build: Build | None = None) -> Any:
-        return _parsed(self, text)
+        return _parse(self, text)
 
     def schema(self) -> dict[str, Any]:
         sign = {"enum": list(SIGNS)}
@@ -77,7 +77,7 @@ class InteractionConstraint(Domain):
         return all(isinstance(group, list | tuple | set | frozenset) and _are_columns(group) for group in value)
 
     def parse(self, text: str, build: Build | None = None) -> Any:
-        return text if text in ("pairwise", "no_interactions") else _parsed(self, text)
+        return text if text in ("pairwise", "no_interactions") else _parse(self, text)
 
     def schema(self) -> dict[str, Any]:
         groups = {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 0}}}
@@ -146,7 +146,7 @@ def _are_columns(group: Any) -> bool:
     return all(isinstance(j, int | np.integer) and not isinstance(j, bool) and j >= 0 for j in group)
 
 
-def _parsed(domain: Domain, text: str) -> Any:
+def _parse(domain: Domain, text: str) -> Any:
     if text.lower() in {"none", "null"}:
         return None
     try:

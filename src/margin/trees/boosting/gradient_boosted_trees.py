@@ -284,8 +284,8 @@ class GradientBoostingClassifier(_GradientBoosting, BoostedClassifier):
     def _is_half_loss(self) -> bool:
         return self.loss == "log_loss" and len(self.classes_) == 2
 
-    def _held_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        held = super()._held_back(y, rng)
+    def _hold_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        held = super()._hold_back(y, rng)
         known, learned = len(encode_classes(y)[0]), len(encode_classes(y[~held])[0])
         if learned < known:
             raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margin.core.parallel import assisted, over_ranges
+from margin.core.parallel import over_ranges, with_assistants
 from margin.core.team import OVER, new_board
 from margin.core.threads import WORK_PER_THREAD, threads_for
 from margin.trees.binning import Bins
@@ -151,7 +151,7 @@ class TreeGrower:
         if self.threads == 1:
             return int(grow(growth, board))
         try:
-            with assisted(lambda thread: bool(assist(growth, board, thread)), self.threads):
+            with with_assistants(lambda thread: bool(assist(growth, board, thread)), self.threads):
                 return int(grow(growth, board))
         finally:
             board[OVER] = 1

@@ -69,7 +69,7 @@ class Loss(ABC):
         steps = np.divide(gradient, curvature, out=np.zeros_like(gradient), where=curvature > SMALLEST_CURVATURE)
         return self.leaf_factor * -steps
 
-    def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Loss:
+    def adapt(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Loss:
         """The loss to descend along from ``F``; only Huber's changes on the way."""
         return self
 
@@ -164,7 +164,7 @@ class HuberLoss(Loss):
     def best_step(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
         return huber_location(y - F, weight, self.delta)
 
-    def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> HuberLoss:
+    def adapt(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> HuberLoss:
         return HuberLoss(self.alpha, weighted_quantile(np.abs(y - F), weight, self.alpha))
 
 

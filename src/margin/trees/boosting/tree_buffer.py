@@ -81,15 +81,15 @@ class TreeBuffer:
 
     def accept(self, stops: np.ndarray, n_sets: int) -> None:
         """Take the trees written to what :meth:`reserve` gave, which end at ``stops``; their sets end at ``n_sets``."""
-        self.start = _extended(self.start, self.n_trees + 1, stops)
+        self.start = _extend(self.start, self.n_trees + 1, stops)
         self.n_trees += len(stops)
         self.n_nodes, self.n_sets = int(stops[-1]), int(n_sets)
 
     def _append(self, nodes: np.ndarray, category_sets: np.ndarray, stops: np.ndarray) -> None:
-        self.nodes = _extended(self.nodes, self.n_nodes, nodes)
+        self.nodes = _extend(self.nodes, self.n_nodes, nodes)
         if len(category_sets):
-            self.category_sets = _extended(self.category_sets, self.n_sets, category_sets)
-        self.start = _extended(self.start, self.n_trees + 1, stops)
+            self.category_sets = _extend(self.category_sets, self.n_sets, category_sets)
+        self.start = _extend(self.start, self.n_trees + 1, stops)
         self.n_trees += len(stops)
         self.n_nodes += len(nodes)
         self.n_sets += len(category_sets)
@@ -133,7 +133,7 @@ def tree_at(trees: dict[str, np.ndarray], number: int) -> TreeArrays:
     return tree | {"value": tree["value"][:, None], "category_set": sets}
 
 
-def _extended(buffer: np.ndarray, used: int, more: np.ndarray) -> np.ndarray:
+def _extend(buffer: np.ndarray, used: int, more: np.ndarray) -> np.ndarray:
     """``buffer`` with ``more`` written after the ``used`` first elements; a larger one if it was full."""
     buffer = _with_room(buffer, used, used + len(more))
     buffer[used : used + len(more)] = more

@@ -50,7 +50,7 @@ class TreeLearners:
             return None
         return cls(learner, X, y)
 
-    def fitted(self, seed: int, weight: np.ndarray) -> tuple[Any, np.ndarray]:
+    def fit_next(self, seed: int, weight: np.ndarray) -> tuple[Any, np.ndarray]:
         """The next learner, and what it says about the training rows."""
         learner, data = copy(self.unfitted), replace(self.data, weight=weight)
         learner.random_state = seed

@@ -36,11 +36,11 @@ def question(
             return f"{names[column]} is {'known' if left else 'missing'}"
         return f"{names[column]} {'<=' if left else '>'} {tree['threshold'][node]:.6g}{missing}"
     bits = np.unpackbits(tree["category_set"][row], bitorder="little").astype(bool)
-    chosen = [_shown(value) for code, value in enumerate(categories[column]) if bits[code] == left]
+    chosen = [_show(value) for code, value in enumerate(categories[column]) if bits[code] == left]
     return f"{names[column]} in {{{', '.join(chosen)}}}{missing}"
 
 
-def _shown(category: Any) -> str:
+def _show(category: Any) -> str:
     return category if isinstance(category, str) else f"{category:g}"
 
 

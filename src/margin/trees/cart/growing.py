@@ -87,17 +87,17 @@ def grow_trees(
     counts = np.array([len(rows)]) if number is None else np.bincount(number, minlength=len(weights))
     starts = np.concatenate([[0], np.cumsum(counts)])
     weight = weights[0, rows] if number is None else weights[number, rows]
-    target, centers = _centered(rules, starts, target[rows], weight)
+    target, centers = _center(rules, starts, target[rows], weight)
     placed, tree = node_rows(rules, starts, rows, weight, target), tree_buffers(codes, rules, counts)
     buffers = search_buffers(codes, rules, int(counts.max()), states)
     grow_into(cart, codes, rules, placed, buffers, tree)
     count = int(tree.roots[-1])
     value = tree.value[:count, 1:] if has_vectors(rules.mode) else tree.value[:count]
     value = value.copy() if centers is None else value + np.repeat(centers, np.diff(tree.roots), axis=0)
-    return _grown(tree, value, placed.row)
+    return _cut_trees(tree, value, placed.row)
 
 
-def _centered(
+def _center(
     rules: GrowthRules, starts: np.ndarray, target: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Responses minus the mean of their tree, and these means (trees, targets); nothing is taken from classes."""
@@ -145,7 +145,7 @@ def first_state(seed: int) -> np.ndarray:
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
 
 
-def _grown(tree: TreeBuffers, value: np.ndarray, rows: np.ndarray) -> GrownTrees:
+def _cut_trees(tree: TreeBuffers, value: np.ndarray, rows: np.ndarray) -> GrownTrees:
     """The trees of a finished call, each a part of arrays that they share."""
     roots, nodes = tree.roots, tree.nodes[: len(value)]
     inner, sizes = nodes["child"] >= 0, np.diff(roots)

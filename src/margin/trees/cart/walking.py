@@ -22,7 +22,7 @@ from margin.core.threads import threads_for
 from margin.trees.cart.keyed_trees import KeyedTrees, keyed_trees, walk_rows
 from margin.trees.cart.structure import TreeArrays, parents
 
-__all__ = ["apply", "apply_all", "decision_path", "packed", "predict", "sum_values"]
+__all__ = ["apply", "apply_all", "decision_path", "pack", "predict", "sum_values"]
 
 BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
 # What a walk of many rows costs before it begins, and what it then saves, in nodes that are packed in the same time.
@@ -34,7 +34,7 @@ CHUNK = 2048  # rows that a thread takes at a time
 WORK_PER_WALK = 200.0  # basic operations per row and tree
 
 
-def packed(trees: Sequence[TreeArrays]) -> tuple[np.ndarray, ...]:
+def pack(trees: Sequence[TreeArrays]) -> tuple[np.ndarray, ...]:
     """What the compiled walk reads of trees: roots, nodes of two 64-bit integers each, the same as floats, sets."""
     counts = [len(tree["feature"]) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.uint64)
@@ -66,7 +66,7 @@ def apply_all(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
         return np.column_stack([_apply_one(tree, X) for tree in trees])
     leaves = np.empty((len(X), len(trees)), dtype=np.int32)
     keyed = keyed_trees(trees, X) if way == "walk_keyed" else None
-    nodes = packed(trees) if keyed is None else ()
+    nodes = pack(trees) if keyed is None else ()
 
     def walk_chunk(rows: slice) -> None:
         if keyed is None:
@@ -106,7 +106,7 @@ def _adding_keyed(
 
 
 def _adding_floats(trees: Sequence[TreeArrays], X: np.ndarray, total: np.ndarray) -> Callable[[slice], None]:
-    nodes = packed(trees)
+    nodes = pack(trees)
 
     def add_chunk(rows: slice) -> None:
         leaves = np.empty((len(X[rows]), len(trees)), dtype=np.int32)

@@ -16,7 +16,7 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # 
 UNIT = 2.0**-53
 
 
-def _hashed(state: np.ndarray) -> np.ndarray:
+def _hash(state: np.ndarray) -> np.ndarray:
     """SplitMix64's output function, uint64 to uint64."""
     state = (state ^ (state >> np.uint64(30))) * FIRST
     state = (state ^ (state >> np.uint64(27))) * SECOND
@@ -30,7 +30,7 @@ def tree_keys(seed: int, first: int, last: int) -> np.ndarray:
     (np.True_, np.False_)
     """
     base = np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64)
-    return _hashed(base + np.arange(first + 1, last + 1, dtype=np.uint64) * STEP)
+    return _hash(base + np.arange(first + 1, last + 1, dtype=np.uint64) * STEP)
 
 
 def sample_counts(keys: np.ndarray, n: int, draws: int) -> np.ndarray:
@@ -39,7 +39,7 @@ def sample_counts(keys: np.ndarray, n: int, draws: int) -> np.ndarray:
     >>> sample_counts(tree_keys(0, 0, 2), 4, 1000).sum(axis=1)
     array([1000., 1000.])
     """
-    bits = _hashed(keys[:, None] + np.arange(1, draws + 1, dtype=np.uint64) * STEP)
+    bits = _hash(keys[:, None] + np.arange(1, draws + 1, dtype=np.uint64) * STEP)
     rows = ((bits >> np.uint64(11)) * UNIT * n).astype(np.int64)
     rows += np.arange(len(keys))[:, None] * n
     return np.bincount(rows.ravel(), minlength=len(keys) * n).astype(np.float64).reshape(len(keys), n)

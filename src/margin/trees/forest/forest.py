@@ -171,13 +171,13 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
     @property
     def estimator(self) -> Any:
         """The tree, not fitted, that all trees of the forest are grown as; known before a fit."""
-        return self._unfitted()
+        return self._make_unfitted()
 
     @property
     def estimator_(self) -> Any:
         """The tree, not fitted, that all trees of the forest are grown as."""
         check_is_fitted(self)
-        return self._unfitted()
+        return self._make_unfitted()
 
     @property
     def estimators_(self) -> list[Any]:
@@ -244,7 +244,7 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
             averages = np.full((len(data.kept), loop.judged.sums.shape[1]), np.nan)
             averages[data.kept] = loop.judged.averages()
             metric = self.oob_score if callable(self.oob_score) else None
-            self.oob_score_ = loop.judged.score() if metric is None else loop.judged.measured_by(metric)
+            self.oob_score_ = loop.judged.score() if metric is None else loop.judged.measure_by(metric)
             self._learn_averages(averages)
 
     def _members(self) -> list[Any]:
@@ -254,7 +254,7 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
     def _member_of(self, part: Mapping[str, np.ndarray]) -> Any:
         return self._single(part)
 
-    def _unfitted(self) -> Any:
+    def _make_unfitted(self) -> Any:
         model: Any = DecisionTreeClassifier() if isinstance(self, ClassifierMixin) else DecisionTreeRegressor()
         shared = set(model.get_params()) & set(self.get_params())
         model.set_params(**{name: getattr(self, name) for name in shared})
@@ -264,7 +264,7 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
         return model
 
     def _single(self, tree: Mapping[str, np.ndarray]) -> Any:
-        model = self._unfitted()
+        model = self._make_unfitted()
         model._tree, model.n_features_in_, model.categories_ = tree, self.n_features_in_, self.categories_
         if isinstance(self, ClassifierMixin):
             model.classes_ = self.classes_

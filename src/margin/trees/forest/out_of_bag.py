@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.notices import warn_user
-from margin.core.restoring import restored
+from margin.core.restoring import restore
 from margin.foundations.statistics.bootstrap import bootstrap_indices
 from margin.trees.cart.several_targets import TargetClasses, labels_of
 
@@ -72,7 +72,7 @@ class OutOfBag:
         spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
         return 1.0 - self.error() / spread if spread > 0 else float("nan")
 
-    def measured_by(self, metric: Callable[[Any, Any], Any]) -> float:
+    def measure_by(self, metric: Callable[[Any, Any], Any]) -> float:
         """``metric`` of the true and the predicted targets of the rows left out; NaN while there is none."""
         judged = self.votes > 0
         if not judged.any():
@@ -115,4 +115,4 @@ class OutOfBag:
         return {"sums": self.sums.copy(), "votes": self.votes.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.sums, self.votes = restored(state, "sums", self.sums), restored(state, "votes", self.votes)
+        self.sums, self.votes = restore(state, "sums", self.sums), restore(state, "votes", self.votes)

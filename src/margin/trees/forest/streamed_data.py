@@ -73,9 +73,9 @@ def column_codes_of(rows: StreamedRows, bins: Bins) -> ColumnCodes:
     by_row = row_array((len(rows.y), rows.width), np.uint8)
     by_column = row_array((rows.width, len(rows.y)), np.uint8)
     ranges = np.repeat([[np.inf], [-np.inf]], offsets[-1], axis=1)
-    results = rows.stream.runner.map(partial(_coded, rows.check, bins, offsets), rows.parts)
-    for part, (found, low_and_high) in zip(rows.parts, results):
-        place = slice(part.first, part.first + len(found))
+    results = rows.stream.runner.map(partial(_code_part, rows.check, bins, offsets), rows.parts)
+    for i, (found, low_and_high) in enumerate(results):
+        place = rows.place(i, len(found))
         by_row[place], by_column[:, place] = found, found.T
         np.minimum(ranges[0], low_and_high[0], out=ranges[0])
         np.maximum(ranges[1], low_and_high[1], out=ranges[1])
@@ -89,7 +89,7 @@ def column_codes_of(rows: StreamedRows, bins: Bins) -> ColumnCodes:
     )
 
 
-def _coded(check: Any, bins: Bins, offsets: np.ndarray, part: StreamPart) -> tuple[np.ndarray, np.ndarray]:
+def _code_part(check: Any, bins: Bins, offsets: np.ndarray, part: StreamPart) -> tuple[np.ndarray, np.ndarray]:
     from margin.compiled.trees import value_ranges
 
     ranges, found = np.repeat([[np.inf], [-np.inf]], offsets[-1], axis=1), []

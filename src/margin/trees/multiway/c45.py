@@ -13,7 +13,7 @@ from margin.core.parameters import parameter
 from margin.trees.multiway.attribute_costs import AttributeCosts, costs_of_columns
 from margin.trees.multiway.c45_growing import C45Settings, grow
 from margin.trees.multiway.category_classifier import CategoryTreeClassifier
-from margin.trees.multiway.category_columns import column_number, known_of
+from margin.trees.multiway.category_columns import column_number, sort_categories
 from margin.trees.multiway.error_pruning import error_based_pruning
 
 __all__ = ["C45"]
@@ -83,7 +83,7 @@ class C45(CategoryTreeClassifier, Estimator):
         columns, classes, labels, weights = self._training_rows(X, y, sample_weight)
         costs = costs_of_columns("C45", self.costs, self._column_names(), len(columns))
         categorical = self._categorical(columns)
-        self.categories_ = {j: known_of(column) for j, column in enumerate(columns) if j in categorical}
+        self.categories_ = {j: sort_categories(column) for j, column in enumerate(columns) if j in categorical}
         n_categories = np.array([len(self.categories_.get(j, ())) for j in range(len(columns))])
         settings = C45Settings(
             costs=costs,
@@ -95,7 +95,7 @@ class C45(CategoryTreeClassifier, Estimator):
             threshold_criterion=self.threshold_criterion,
             threshold_penalty=self.threshold_penalty,
         )
-        tree = grow(self._encoded(columns), labels, weights, len(classes), settings)
+        tree = grow(self._encode_rows(columns), labels, weights, len(classes), settings)
         self.classes_ = classes
         self.tree_ = tree if self.confidence is None else error_based_pruning(tree, self.confidence)
         return self

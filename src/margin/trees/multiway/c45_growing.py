@@ -71,7 +71,7 @@ def grow(X: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, sett
         values = np.stack([np.bincount(y[part.number], part.weight, minlength=n_classes) for part in parts])
         numbers = growing.split(node, split.feature, split.threshold, split.gain, branches, values)
         waiting.extend((number, depth + 1, part) for number, part in zip(numbers, parts))
-    return growing.finished()
+    return growing.grown_tree()
 
 
 def best_split(X: np.ndarray, y: np.ndarray, rows: PartialRows, n_classes: int, settings: C45Settings) -> Split | None:

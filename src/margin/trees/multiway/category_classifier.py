@@ -35,7 +35,7 @@ class CategoryTreeClassifier(ClassifierMixin, Declared):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The fractions of the classes among the training rows that a row ends with, (n, classes)."""
         check_is_fitted(self, "tree_")
-        return class_fractions(self.tree_, self._encoded(self._columns(X, reset=False)))
+        return class_fractions(self.tree_, self._encode_rows(self._columns(X, reset=False)))
 
     def text(self) -> str:
         """The tree as indented text."""
@@ -83,7 +83,7 @@ class CategoryTreeClassifier(ClassifierMixin, Declared):
             self._refuse_missing(columns)
         return columns
 
-    def _encoded(self, columns: list[np.ndarray]) -> np.ndarray:
+    def _encode_rows(self, columns: list[np.ndarray]) -> np.ndarray:
         return encode_columns(type(self).__name__, columns, self.categories_)
 
     def _column_names(self) -> list[str]:

@@ -15,7 +15,16 @@ from sklearn.utils.validation import validate_data
 from margin.core.arguments import shown
 from margin.core.missing import is_missing
 
-__all__ = ["UNSEEN", "Categories", "column_number", "columns_of", "encode", "encode_columns", "is_empty", "known_of"]
+__all__ = [
+    "UNSEEN",
+    "Categories",
+    "column_number",
+    "columns_of",
+    "encode",
+    "encode_columns",
+    "is_empty",
+    "sort_categories",
+]
 
 UNSEEN = -1.0  # the code of a category that training did not meet
 MISSING_MARK = "?"
@@ -55,7 +64,7 @@ def columns_of(owner: Any, X: Any, *, reset: bool) -> list[np.ndarray]:
     return columns
 
 
-def known_of(column: np.ndarray) -> Categories:
+def sort_categories(column: np.ndarray) -> Categories:
     """The categories of a column in their order: numbers by size, else by type and then by value.
 
     >>> known_of(np.array(["no", None, "yes", "no"], dtype=object))

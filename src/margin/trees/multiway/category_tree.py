@@ -77,7 +77,7 @@ class GrowingTree:
         """The tree so far, as views that stay true until the next split."""
         return {name: array[: self.size] for name, array in self.arrays.items()}
 
-    def finished(self) -> Tree:
+    def grown_tree(self) -> Tree:
         """The tree so far, as arrays of its own."""
         return {name: array.copy() for name, array in self.tree().items()}
 
@@ -110,7 +110,7 @@ def _walk(tree: Tree, keys: tuple[np.ndarray, int], X: np.ndarray, fractions: np
         ends = (child < 0) & ~missing
         np.add.at(fractions, row[ends], weight[ends, None] * says[node[ends]])
         many = np.repeat(np.flatnonzero(missing), tree["n_children"][node[missing]])
-        below = tree["first_child"][node[many]] + _counted(many)
+        below = tree["first_child"][node[many]] + _count_within(many)
         spread = weight[many] * weight_of[below] / _sum_over_siblings(many, weight_of[below])
         on = child >= 0
         row = np.concatenate([row[on], row[many]])
@@ -137,7 +137,7 @@ def _child(tree: Tree, keys: tuple[np.ndarray, int], node: np.ndarray, x: np.nda
     return np.where((sorted_keys[position] == key) & ~outside, position + 1, -1)
 
 
-def _counted(groups: np.ndarray) -> np.ndarray:
+def _count_within(groups: np.ndarray) -> np.ndarray:
     """0, 1, 2, ... within every run of equal entries."""
     positions = np.arange(len(groups))
     begins = np.r_[True, groups[1:] != groups[:-1]][: len(groups)]

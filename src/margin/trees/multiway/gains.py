@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from margin.core.arguments import finite
 from margin.foundations.information import entropy_of_weights, total_surprise
-from margin.trees.multiway.category_columns import encode, is_empty, known_of
+from margin.trees.multiway.category_columns import encode, is_empty, sort_categories
 
 __all__ = [
     "checked_weights",
     "class_entropy",
-    "coded",
+    "code",
     "entropy_bits",
     "gain_of_counts",
     "gain_ratio",
@@ -33,7 +33,7 @@ def class_entropy(y: ArrayLike, sample_weight: ArrayLike | None = None) -> float
     >>> round(class_entropy(["yes"] * 9 + ["no"] * 5), 3)
     0.94
     """
-    codes, weights = coded("class_entropy", "y", y), checked_weights("class_entropy", y, sample_weight)
+    codes, weights = code("class_entropy", "y", y), checked_weights("class_entropy", y, sample_weight)
     if np.isnan(codes).any():
         raise ValueError("class_entropy: y must not have missing labels.")
     counts = np.bincount(codes.astype(np.int64), weights)
@@ -64,7 +64,7 @@ def split_information(feature: ArrayLike, sample_weight: ArrayLike | None = None
     >>> split_information(["a", "b", "c", "d"])
     2.0
     """
-    codes, weights = coded("split_information", "feature", feature), checked_weights("feature", feature, sample_weight)
+    codes, weights = code("split_information", "feature", feature), checked_weights("feature", feature, sample_weight)
     sizes = np.bincount(np.where(np.isnan(codes), -1, codes).astype(np.int64) + 1, weights)
     return float(entropy_bits(sizes))
 
@@ -113,7 +113,7 @@ def _table(
     owner: str, y: ArrayLike, feature: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights by value and class (values, classes) of the known rows, and the weight of the others."""
-    labels, values = coded(owner, "y", y), coded(owner, "feature", feature)
+    labels, values = code(owner, "y", y), code(owner, "feature", feature)
     if labels.shape != values.shape:
         raise ValueError(f"{owner}: y and feature must have one length; got {labels.shape} and {values.shape}.")
     if np.isnan(labels).any():
@@ -127,7 +127,7 @@ def _table(
     return counts, weights[~known].sum()
 
 
-def coded(owner: str, name: str, values: ArrayLike) -> np.ndarray:
+def code(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     """A column of strings or numbers as numbers of its values, NaN where missing."""
     column = np.asarray(values)
     if column.ndim != 1 or not len(column):
@@ -137,7 +137,7 @@ def coded(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     else:
         plain = np.asarray(values, dtype=object)
         column = np.array([None if is_empty(value) else value for value in plain.tolist()], dtype=object)
-    return encode(column, known_of(column))
+    return encode(column, sort_categories(column))
 
 
 def checked_weights(owner: str, rows: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:

@@ -19,7 +19,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import parameter
 from margin.core.records import Record
 from margin.trees.multiway.category_classifier import CategoryTreeClassifier
-from margin.trees.multiway.category_columns import known_of
+from margin.trees.multiway.category_columns import sort_categories
 from margin.trees.multiway.category_tree import GrowingTree
 from margin.trees.multiway.gains import entropy_bits
 from margin.trees.restored_trees import check_growing_tree
@@ -79,8 +79,8 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
         self._check_parameters()
         columns, classes, labels, weights = self._training_rows(X, y, sample_weight)
         self.classes_ = classes
-        self.categories_ = {j: known_of(column) for j, column in enumerate(columns)}
-        codes = self._encoded(columns).astype(np.int64)
+        self.categories_ = {j: sort_categories(column) for j, column in enumerate(columns)}
+        codes = self._encode_rows(columns).astype(np.int64)
         sizes = np.array([len(known) for known in self.categories_.values()])
         self._loop = growth = _Growth(self, codes, sizes, labels, weights, self._column_names())
         if state is not None:
@@ -89,7 +89,7 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
         for record in growth.splits():
             self.tree_ = growth.growing.tree()
             yield record
-        self.tree_ = growth.growing.finished()
+        self.tree_ = growth.growing.grown_tree()
 
 
 class _Growth:
@@ -124,7 +124,7 @@ class _Growth:
 
     def state(self) -> dict[str, Any]:
         return {
-            "tree": self.growing.finished(),
+            "tree": self.growing.grown_tree(),
             "rows": self.rows.copy(),
             "start": np.array(self.start),
             "stop": np.array(self.stop),

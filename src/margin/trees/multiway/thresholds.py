@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from margin.core.arguments import finite, numbers
-from margin.trees.multiway.gains import checked_weights, coded, gain_of_counts
+from margin.trees.multiway.gains import checked_weights, code, gain_of_counts
 
 __all__ = ["Scan", "Threshold", "best_threshold", "threshold_scan"]
 
@@ -53,7 +53,7 @@ def best_threshold(
         raise ValueError(f"best_threshold: criterion must be 'gain' or 'gain_ratio'; got {criterion!r}.")
     column = numbers("best_threshold", "x", x)
     finite("best_threshold", "x", column[~np.isnan(column)])
-    labels, weights = coded("best_threshold", "y", y), checked_weights("best_threshold", y, sample_weight)
+    labels, weights = code("best_threshold", "y", y), checked_weights("best_threshold", y, sample_weight)
     if column.shape != labels.shape or np.isnan(labels).any():
         raise ValueError(
             f"best_threshold: x and y must have one length and every row a label; got {column.shape}, {labels.shape} "

@@ -55,7 +55,7 @@ def condition(tree: Tree, node: int, names: TreeNames) -> str:
     above, branch = int(tree["parent"][node]), int(tree["branch"][node])
     feature, threshold = int(tree["feature"][above]), float(tree["threshold"][above])
     if np.isnan(threshold):
-        return f"{names.columns[feature]} = {_shown(names.categories[feature][branch])}"
+        return f"{names.columns[feature]} = {_show(names.categories[feature][branch])}"
     return f"{names.columns[feature]} {'>' if branch else '<='} {threshold:.6g}"
 
 
@@ -63,8 +63,8 @@ def _leaf(tree: Tree, node: int, names: TreeNames) -> str:
     value = tree["value"][node]
     wrong = value.sum() - value.max()
     weights = f"{value.sum():.6g}" + (f"/{wrong:.6g}" if wrong > 0 else "")
-    return f"{_shown(names.classes[int(value.argmax())])} ({weights})"
+    return f"{_show(names.classes[int(value.argmax())])} ({weights})"
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

@@ -26,7 +26,7 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.nets.image_parts import Standardized
-from margin.neural.precision import widened
+from margin.neural.precision import widen
 from margin.optimize.rate_schedules import RateSchedule
 from margin.vision.detection.average_precision import mean_average_precision
 from margin.vision.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
@@ -140,7 +140,7 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         if not self._goes_on():
             self._describe(images[train], objects, classes)
         self.classes_ = classes
-        corners, labels = _padded(objects, classes)
+        corners, labels = _pad(objects, classes)
         rows = ImageRows.of(images, corners, labels, self._proposals(images))
         objective = partial(_scene_loss, changes=parse_augmentations("ObjectDetector: augment", self.augment or ()))
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
@@ -152,12 +152,12 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             return [self.predict(np.asarray(image)[None])[0] for image in X]
         module: Any = self._ready_module()
         images = self._images(X)
-        proposals = self._placed(self._proposals(images))
+        proposals = self._to_device(self._proposals(images))
         boxes: list[Boxes] = []
         with torch.inference_mode(), torch_threads(available()):
             for start in range(0, len(images), EVALUATION_IMAGES):
                 cut = slice(start, start + EVALUATION_IMAGES)
-                x = module.prepare(self._placed(images[cut]))
+                x = module.prepare(self._to_device(images[cut]))
                 found = module.body.detect(x, proposals[cut])
                 boxes += [self._final(one, module.body.suppresses, image_size(x)) for one in found]
         return boxes
@@ -178,14 +178,14 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             raise ValueError(f"ObjectDetector: explain needs an architecture with regions; got {name!r}.")
         images = self._images(np.asarray(image)[None])
         with torch.inference_mode(), torch_threads(available()):
-            x = module.prepare(self._placed(images))
-            stages = module.body.stages(x, self._placed(self._proposals(images)))
+            x = module.prepare(self._to_device(images))
+            stages = module.body.stages(x, self._to_device(self._proposals(images)))
         return {name: tensor.numpy(force=True) for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
 
     def _final(self, detected: Detected, suppresses: bool, size: tuple[int, int]) -> Boxes:
         """Inside the image, good enough, of some area, and with ``suppresses`` no two of a class on one object."""
-        boxes = clip_boxes(widened(detected.boxes).numpy(force=True), *size)
-        scores, labels = widened(detected.scores).numpy(force=True), detected.labels.numpy(force=True)
+        boxes = clip_boxes(widen(detected.boxes).numpy(force=True), *size)
+        scores, labels = widen(detected.scores).numpy(force=True), detected.labels.numpy(force=True)
         sides = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
         kept = np.flatnonzero((scores >= self.score_threshold) & (sides > SMALLEST_SIDE))
         boxes, scores, labels = boxes[kept], scores[kept], labels[kept]
@@ -309,7 +309,7 @@ def _classes(objects: Sequence[Boxes]) -> np.ndarray:
     return classes
 
 
-def _padded(objects: Sequence[Boxes], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pad(objects: Sequence[Boxes], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Boxes (n, M, 4) and codes (n, M) in rows of equal length; the code -1 is no object."""
     most = max(map(len, objects))
     corners = np.zeros((len(objects), most, 4), dtype=np.float32)

@@ -84,7 +84,7 @@ class RegionNetwork(DetectorNetwork):
         place = fused_huber_loss(offsets, target, reduction="sum") / max(len(wanted), 1)
         return {"loss": classes + place, "class_loss": classes, "box_loss": place}
 
-    def refined(self, hidden: Tensor, probabilities: Tensor, boxes: Tensor, size: tuple[int, int]) -> Detected:
+    def refine_regions(self, hidden: Tensor, probabilities: Tensor, boxes: Tensor, size: tuple[int, int]) -> Detected:
         """Every region as each of the classes, with the box that class would give it."""
         offsets = self.refine(hidden).reshape(-1, 4) / 10
         moved = box_decode(offsets, boxes.repeat_interleave(self.n_classes, dim=0))
@@ -129,7 +129,7 @@ class RCNN(RegionNetwork):
             # One pass for each proposal is what makes R-CNN slow; the passes of one image share a batch.
             hidden = self.features(images, regions, torch.full((len(regions),), k, device=regions.device))
             detections.append(
-                self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, image_size(images))
+                self.refine_regions(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, image_size(images))
             )
         return detections
 
@@ -171,7 +171,7 @@ class FastRCNN(RegionNetwork):
             regions = scene.regions(k)
             hidden = self.features(maps, regions, torch.full((len(regions),), k, device=regions.device))
             odds = fused_softmax(self.classify(hidden), dim=1)[:, : self.n_classes]
-            detections.append(self.refined(hidden, odds, regions, image_size(images)))
+            detections.append(self.refine_regions(hidden, odds, regions, image_size(images)))
         return detections
 
 

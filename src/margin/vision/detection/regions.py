@@ -63,17 +63,17 @@ def roi_align(
     """
     _check("roi_align", features, boxes)
     return functional.avg_pool2d(
-        _sampled(_maps(features, boxes, image), boxes * scale, (size[0] * samples, size[1] * samples)), samples
+        _sample(_maps(features, boxes, image), boxes * scale, (size[0] * samples, size[1] * samples)), samples
     )
 
 
 def warp_regions(images: Tensor, boxes: Tensor, size: tuple[int, int], image: Tensor | None = None) -> Tensor:
     """Every box cut out of its image and stretched to ``size``, as R-CNN hands it to its network: (N, C, h, w)."""
     _check("warp_regions", images, boxes)
-    return _sampled(_maps(images, boxes, image), boxes, size)
+    return _sample(_maps(images, boxes, image), boxes, size)
 
 
-def _sampled(maps: Tensor, boxes: Tensor, size: tuple[int, int]) -> Tensor:
+def _sample(maps: Tensor, boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """Bilinear values at the middles of the cells of a grid over each box; the edge of the map continues."""
     y, x = ((torch.arange(n, dtype=maps.dtype, device=maps.device) + 0.5) / n for n in size)
     across = boxes[:, None, 0] + x * (boxes[:, None, 2] - boxes[:, None, 0])  # (N, w)

@@ -37,7 +37,7 @@ def low_pass_mask(shape: tuple[int, int], cutoff: float, kind: str = "gaussian",
         return 1 / np.sqrt(1 + ratio ** (2 * order))
 
 
-def _filtered(image: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def _filter(image: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.fft.ifft2(np.fft.fft2(image) * mask).real
 
 
@@ -48,7 +48,7 @@ def low_pass(image: np.ndarray, cutoff: float, kind: str = "gaussian", order: fl
     >>> bool(np.ptp(low_pass(image, 0.1)) < 1e-3), float(low_pass(image, 0.1).mean())
     (True, 0.5)
     """
-    return _filtered(image, low_pass_mask(image.shape[-2:], cutoff, kind, order))
+    return _filter(image, low_pass_mask(image.shape[-2:], cutoff, kind, order))
 
 
 def high_pass(image: np.ndarray, cutoff: float, kind: str = "gaussian", order: float = 2.0) -> np.ndarray:
@@ -63,4 +63,4 @@ def butterworth(
     ratio = (radius(image.shape[-2:]) / cutoff) ** (2 * order)
     gain = 1 / (1 + ratio)
     gain = 1 - gain if high else gain
-    return _filtered(image, gain if squared else np.sqrt(gain))
+    return _filter(image, gain if squared else np.sqrt(gain))

@@ -72,14 +72,14 @@ def _octave(blurred: np.ndarray, step: int, contrast: float) -> np.ndarray:
     inner[1:-1, 1:-1, 1:-1] = True
     points = []
     for s, r, c in np.argwhere((largest | smallest) & inner):
-        offset = _refined(D[s - 1 : s + 2, r - 1 : r + 2, c - 1 : c + 2])
+        offset = _refine(D[s - 1 : s + 2, r - 1 : r + 2, c - 1 : c + 2])
         if offset is not None:
             sigma = FIRST_SIGMA * 2 ** ((s + offset[0]) / SCALES_PER_OCTAVE)
             points.append([(r + offset[1]) * step, (c + offset[2]) * step, sigma * step])
     return np.array(points).reshape(-1, 3)
 
 
-def _refined(cube: np.ndarray) -> np.ndarray | None:
+def _refine(cube: np.ndarray) -> np.ndarray | None:
     """Where the quadratic through 27 values has its extremum; None for an edge."""
     gradient = np.array([cube[2, 1, 1] - cube[0, 1, 1], cube[1, 2, 1] - cube[1, 0, 1], cube[1, 1, 2] - cube[1, 1, 0]])
     H = np.empty((3, 3))

@@ -128,7 +128,7 @@ class VisualWords(ImageTransformer):
     words_: np.ndarray = attribute(ArrayOf("n_words", "n_values"), "Descriptors of the words, one row each.")
 
     def _learn(self, images: np.ndarray) -> None:
-        rows = np.concatenate([self._described(image) for image in images])
+        rows = np.concatenate([self._describe_image(image) for image in images])
         n_words = min(self.n_words, len(np.unique(rows, axis=0)))
         seed = self.random_state
         self.words_ = KMeans(n_words, n_init=1, max_iter=50, random_state=seed).fit(rows).cluster_centers_
@@ -137,12 +137,12 @@ class VisualWords(ImageTransformer):
         counts = np.zeros((len(images), len(self.words_)))
         half = 0.5 * (self.words_**2).sum(axis=1)
         for row, image in zip(counts, images):
-            described = self._described(image)
+            described = self._describe_image(image)
             nearest = (half - described @ self.words_.T).argmin(axis=1)
             row[:] = np.bincount(nearest, minlength=len(self.words_)) / len(nearest)
         return counts
 
-    def _described(self, image: np.ndarray) -> np.ndarray:
+    def _describe_image(self, image: np.ndarray) -> np.ndarray:
         gray = image.mean(axis=0, dtype=np.float64)
         spread = np.ptp(gray)
         gray = (gray - gray.min()) / (spread if spread > 0 else 1.0)

@@ -110,7 +110,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         X, y, inside = self._on_canvas(X, y)
         images = check_images(self, X, self.image_shape, self.channels)
         masks = _masks(y, images)
-        known = self._known(masks) & inside
+        known = self._known_pixels(masks) & inside
         if not known.any():
             raise ValueError(f"Segmenter: y must have a pixel that is not {self.ignore_index}, the ignore_index.")
         classes, codes = encode_classes(masks[known])
@@ -130,7 +130,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
                 "scale": scale,
             }
         self.classes_ = classes
-        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scattered(codes, known))
+        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scatter(codes, known))
         held = None if given is None else self._own_rows(given)
         changes = parse_augmentations("Segmenter: augment", self.augment or ())
         gaps = self.ignore_index is not None or not known.all()
@@ -143,8 +143,8 @@ class Segmenter(ImageParameters, NeuralEstimator):
         X, y, inside = self._on_canvas(given.X, given.y)
         images = check_images(self, X, self.image_shape, self.channels, fitted=shape)
         masks = _masks(y, images)
-        known = self._known(masks) & inside
-        return ImageRows.of(images, _scattered(known_classes(self, masks[known], self.classes_), known))
+        known = self._known_pixels(masks) & inside
+        return ImageRows.of(images, _scatter(known_classes(self, masks[known], self.classes_), known))
 
     def _on_canvas(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
         """Images of several sizes and their masks on one canvas, and its pixels that are theirs; others as they are."""
@@ -156,7 +156,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         except ValueError as error:
             raise ValueError(f"{type(self).__name__}: {error}") from None
 
-    def _known(self, masks: np.ndarray) -> np.ndarray:
+    def _known_pixels(self, masks: np.ndarray) -> np.ndarray:
         """Which pixels have a class."""
         if self.ignore_index is None:
             return np.ones(masks.shape, dtype=bool)
@@ -193,7 +193,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         X, y, inside = self._on_canvas(X, y)
         codes = self.predict_proba(X).argmax(axis=1)
         masks = _masks(y, codes)
-        known = self._known(masks) & inside
+        known = self._known_pixels(masks) & inside
         unknown = np.setdiff1d(masks[known], self.classes_)
         if len(unknown):
             raise ValueError(f"Segmenter: y must have the classes of the fit, {self.classes_}; got {unknown[0]!r}.")
@@ -290,7 +290,7 @@ def _known_pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float) -> Tens
     return (1 - dice_weight) * entropy + dice_weight * missing
 
 
-def _scattered(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _scatter(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Codes of the known pixels at their positions, ``UNKNOWN`` elsewhere."""
     masks = np.full(known.shape, UNKNOWN, dtype=np.int64)
     masks[known] = codes

@@ -1,13 +1,16 @@
 // Points, lines, bands, surfaces and marks over a window of the plane, on a canvas.
-import { html, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/vendor/preact-htm.js";
 import { unpack } from "/static/play/arrays.js";
 import { classColor, colors, css } from "/static/play/colors.js";
 
 const EDGE = { left: 38, right: 10, top: 10, bottom: 24 }, BARE = { left: 8, right: 8, top: 8, bottom: 8 };
 const REACH = 14; // pixels around a point within which it is taken
+const EVERY = 60; // milliseconds between two looks at what is under the mouse
+const STEP = 0.03; // of the window, by which an arrow key moves the cross
 
-export default function Chart({ panel, edit, onPick, label }) {
-  const canvas = useRef(null), view = useRef(null);
+export default function Chart({ panel, edit, onPick, onHover, label }) {
+  const canvas = useRef(null), view = useRef(null), hover = useRef({ at: 0, timer: 0 });
+  const [cross, setCross] = useState(null); // where a keyboard is, in the units of the chart
   const [size, setSize] = useState(null);
   const [over, setOver] = useState(null);
   // Before the paint, not after it: a frame is drawn in the same turn in which it came.
@@ -23,20 +26,52 @@ export default function Chart({ panel, edit, onPick, label }) {
     let request = 0;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches || !panel.movie;
     const paint = (now) => {
-      view.current = draw(canvas.current, shown, size, still ? 1 : (now / 2600) % 1.35);
+      view.current = draw(canvas.current, shown, size, still ? 1 : (now / 2600) % 1.35, cross);
       if (!still) request = requestAnimationFrame(paint);
     };
     paint(performance.now());
     const again = () => requestAnimationFrame(() => paint(performance.now()));
     addEventListener("margin:theme", again);
     return () => { cancelAnimationFrame(request); removeEventListener("margin:theme", again); };
-  }, [shown, size]);
-  const handlers = edit || onPick ? pointer(view, shown, edit, onPick, setOver) : {};
-  return html`<canvas ref=${canvas} class=${`chart ${edit ? "editable" : ""} ${over !== null ? "grabbing" : ""}`} role="img" aria-label=${label ?? panel.title ?? "chart"} ...${handlers} />`;
+  }, [shown, size, cross]);
+  useEffect(() => () => clearTimeout(hover.current.timer), []);
+  const look = onHover && ((place) => { // what was asked last, not more often than can be seen
+    const h = hover.current;
+    clearTimeout(h.timer);
+    h.timer = setTimeout(() => { h.at = performance.now(); onHover(place); }, Math.max(0, h.at + EVERY - performance.now()));
+  });
+  const touched = edit || onPick || look;
+  const handlers = touched ? { ...pointer(view, shown, edit, onPick, look, setOver), ...keyboard(view, shown, edit, onPick, look, cross, setCross) } : {};
+  const told = `${label ?? panel.title ?? "chart"}${touched ? `. Arrow keys move a cross${onPick ? " and show what lies there" : ""}${edit ? "; Enter adds a point there, Delete removes the nearest" : ""}.` : ""}`;
+  return html`<canvas ref=${canvas} class=${`chart ${edit ? "editable" : ""} ${over !== null ? "grabbing" : ""}`} role=${touched ? "application" : "img"} tabindex=${touched ? 0 : null} aria-label=${told} ...${handlers} />`;
 }
 
-/** Drag a point, click to add one, double click or Alt-click to delete one. */
-function pointer(view, panel, edit, onPick, setOver) {
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+/** The same by keys: arrows move a cross, Enter adds a point where it is, Delete takes the nearest. */
+function keyboard(view, panel, edit, onPick, look, cross, setCross) {
+  const press = (event) => {
+    // After a click the arrows are those of the transport; a cross is for whoever came by the keyboard.
+    const byKeys = cross || event.currentTarget.matches(":focus-visible");
+    if (!view.current || !byKeys || event.altKey || event.ctrlKey || event.metaKey) return;
+    const [x0, x1, y0, y1] = view.current.window, [x, y] = cross ?? [(x0 + x1) / 2, (y0 + y1) / 2], way = ARROWS[event.key];
+    if (way) {
+      const [dx, dy] = cross ? way : [0, 0], clip = (v, low, high) => Math.min(Math.max(v, low), high);
+      const place = [clip(x + dx * STEP * (x1 - x0), x0, x1), clip(y + dy * STEP * (y1 - y0), y0, y1)];
+      setCross(place); onPick?.(place); look?.(place);
+    } else if (event.key === "Enter" && cross && edit) edit.add(cross);
+    else if ((event.key === "Delete" || event.key === "Backspace") && cross && edit) {
+      const far = ([px, py]) => Math.hypot(view.current.x(px) - view.current.x(x), view.current.y(py) - view.current.y(y));
+      const list = panel.points?.xy ?? [], nearest = list.reduce((best, p, i) => best < 0 || far(p) < far(list[best]) ? i : best, -1);
+      if (nearest >= 0) edit.remove(nearest);
+    } else return;
+    event.preventDefault(); event.stopPropagation();
+  };
+  return { onKeyDown: press, onBlur: () => { if (cross) { setCross(null); look?.(null); } } };
+}
+
+/** Drag a point, click to add one, double click or Alt-click to delete one; `look` is told where the mouse is. */
+function pointer(view, panel, edit, onPick, look, setOver) {
   const at = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -55,6 +90,8 @@ function pointer(view, panel, edit, onPick, setOver) {
       if (event.button || !view.current) return;
       const place = at(event);
       if (onPick) { if (inside(place)) onPick(view.current.back(...place)); return; }
+      if (!edit) return;
+      look?.(null);
       const taken = nearest(place);
       if (taken >= 0 && event.altKey) { edit.remove(taken); return; }
       event.currentTarget.setPointerCapture(event.pointerId);
@@ -62,22 +99,24 @@ function pointer(view, panel, edit, onPick, setOver) {
       if (taken >= 0) { edit.take(taken); setOver(taken); } else if (inside(place)) edit.add(view.current.back(...place));
     },
     onPointerMove: (event) => {
-      if (!view.current || !edit) return;
+      if (!view.current) return;
       const place = at(event);
-      if (edit.dragging) edit.move(view.current.back(...place));
-      else event.currentTarget.style.cursor = nearest(place) >= 0 ? "grab" : "crosshair";
+      if (edit?.dragging) { edit.move(view.current.back(...place)); return; }
+      if (edit) event.currentTarget.style.cursor = nearest(place) >= 0 ? "grab" : "crosshair";
+      if (event.pointerType === "mouse") look?.(inside(place) ? view.current.back(...place) : null);
     },
+    onPointerLeave: () => look?.(null),
     onPointerUp: () => { setOver(null); edit?.drop(); },
     onPointerCancel: () => { setOver(null); edit?.drop(); },
     onDblClick: (event) => { const taken = nearest(at(event)); if (edit && taken >= 0) edit.remove(taken); },
   };
 }
 
-function draw(canvas, panel, width, time) {
+function draw(canvas, panel, width, time, cross) {
   const ratio = devicePixelRatio || 1, edge = panel.bare ? BARE : EDGE;
   let [x0, x1, y0, y1] = panel.window;
   const across = width - edge.left - edge.right;
-  let high = Math.min(across * (panel.axes ? 0.62 : 0.82), Math.max(260, innerHeight * 0.58), 600);
+  let high = Math.min(across * (panel.axes && !panel.square ? 0.62 : 0.82), Math.max(260, innerHeight * 0.56), 600);
   if (panel.equal) {
     const scale = Math.max((x1 - x0) / across, (y1 - y0) / high), cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     [x0, x1, y0, y1] = [cx - scale * across / 2, cx + scale * across / 2, cy - scale * high / 2, cy + scale * high / 2];
@@ -109,6 +148,7 @@ function draw(canvas, panel, width, time) {
   for (const ellipse of panel.ellipses ?? []) drawEllipse(pen, view, ellipse);
   if (panel.arrows && !panel.thin) arrows(pen, view, panel.arrows, false);
   if (panel.centers) centers(pen, view, panel.centers);
+  if (cross) crosshair(pen, view, cross);
   pen.restore();
   labels(pen, view, panel.labels ?? []);
   for (const line of panel.lines ?? []) if (line.name) lineName(pen, view, line, panel.lines);
@@ -143,11 +183,11 @@ export const number = (v) => !Number.isFinite(v) ? "–" : (v !== 0 && (Math.abs
 function surface(pen, view, layer, [x0, x1, y0, y1]) {
   const field = unpack(layer.heat ?? layer.class), [rows, columns] = field.shape;
   const strength = layer.strength && unpack(layer.strength).values;
-  const image = new ImageData(columns, rows), { accent, ink, paper } = colors(), gray = layer.tone === "gray";
+  const image = new ImageData(columns, rows), { ink, paper } = colors(), gray = layer.tone === "gray";
   for (let i = 0; i < rows * columns; i++) {
-    const color = gray ? ink : layer.heat ? accent : classColor(field.values[i]);
-    const part = gray ? 0.4 * field.values[i] / 255 : layer.heat ? 0.85 * (field.values[i] / 255) ** 0.8 : 0.06 + 0.34 * strength[i] / 255;
-    for (let c = 0; c < 3; c++) image.data[4 * i + c] = paper[c] + part * (color[c] - paper[c]);
+    const color = gray ? ink : classColor(field.values[i]), part = gray ? 0.4 * field.values[i] / 255 : strength && 0.06 + 0.34 * strength[i] / 255;
+    const mixed = layer.heat && !gray ? heat(field.values[i] / 255) : paper.map((v, c) => v + part * (color[c] - v));
+    for (let c = 0; c < 3; c++) image.data[4 * i + c] = mixed[c];
     image.data[4 * i + 3] = 255;
   }
   const small = new OffscreenCanvas(columns, rows);
@@ -156,6 +196,12 @@ function surface(pen, view, layer, [x0, x1, y0, y1]) {
   pen.imageSmoothingQuality = "high";
   const left = view.x(x0), top = view.y(y1);
   pen.drawImage(small, left, top, view.x(x1) - left, view.y(y0) - top);
+}
+
+/** The color of a part from 0 to 1 of a scale. */
+function heat(part) {
+  const { accent, paper } = colors();
+  return paper.map((v, c) => v + 0.85 * part ** 0.8 * (accent[c] - v));
 }
 
 /** Lines of equal value through a grid: for each cell, the segment between the crossings on its edges. */
@@ -194,11 +240,17 @@ function residuals(pen, view, rows) {
   pen.strokeStyle = css(colors().muted, 0.45); pen.lineWidth = 1; pen.stroke();
 }
 
-function stroke(pen, view, { xy, color = 0, dash, head }) {
+function crosshair(pen, view, [x, y]) {
+  const px = view.x(x), py = view.y(y), [left, top, across, high] = view.box;
+  pen.beginPath(); pen.moveTo(left, py); pen.lineTo(left + across, py); pen.moveTo(px, top); pen.lineTo(px, top + high);
+  pen.strokeStyle = css(colors().ink, 0.6); pen.lineWidth = 1; pen.stroke();
+}
+
+function stroke(pen, view, { xy, color = 0, dash, head, thin }) {
   pen.beginPath();
   for (const [x, y] of xy) pen.lineTo(view.x(x), view.y(y));
   pen.setLineDash(dash ? [4, 5] : []);
-  pen.lineJoin = "round"; pen.lineWidth = dash ? 1 : 2.2; pen.strokeStyle = css(dash ? colors().muted : classColor(color)); pen.stroke();
+  pen.lineJoin = "round"; pen.lineWidth = dash || thin ? 1 : 2.2; pen.strokeStyle = css(dash ? colors().muted : classColor(color), thin ? 0.6 : 1); pen.stroke();
   pen.setLineDash([]);
   if (!head || !xy.length) return;
   const [x, y] = xy.at(-1);

@@ -23,7 +23,7 @@ export function Tree({ nodes }) {
 const NEXT = { undefined: 1, null: 1, 1: 0, 0: null };
 
 /** Nodes and edges of the unit square; with evidence, a click sets a node to yes, to no, and free again. */
-export function Graph({ nodes, edges, directed, evidence, new: added, small, onProbe }) {
+export function Graph({ nodes, edges, directed, evidence, new: added, wide, pick, picked, small, onProbe }) {
   const side = small ? 150 : evidence ? 390 : 460, r = small ? 6 : evidence ? 0 : 11;
   const px = (v) => 20 + v * (side - 40), py = (v) => side - 20 - v * (side - 40);
   const fixed = Object.fromEntries(nodes.flatMap((node, i) => (node.fixed ?? null) === null ? [] : [[i, node.fixed]]));
@@ -32,17 +32,24 @@ export function Graph({ nodes, edges, directed, evidence, new: added, small, onP
     if (value === null) delete next[i]; else next[i] = value;
     onProbe?.(next);
   };
-  return html`<svg class="graph ${evidence ? "belief" : ""} ${small ? "small" : ""}" viewBox="0 0 ${side} ${side}" role=${evidence ? "group" : "img"} aria-label="graph with ${nodes.length} nodes">
+  return html`<svg class="graph ${evidence ? "belief" : ""} ${small ? "small" : ""}" viewBox="0 0 ${side} ${side}" role=${evidence || pick ? "group" : "img"} aria-label="graph with ${nodes.length} nodes">
     <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" /></marker></defs>
     ${edges.map(([a, b]) => html`<line class="edge" ...${ends(nodes[a].xy, nodes[b].xy, px, py, evidence ? BOX : null)} marker-end=${directed ? "url(#tip)" : null} />`)}
+    ${(wide ?? []).map(([a, b, part]) => html`<line class="edge wide ${part < 0 ? "against" : ""}" ...${ends(nodes[a].xy, nodes[b].xy, px, py, null)} style=${{ "stroke-width": `${1 + 7 * Math.abs(part)}px` }} />`)}
     ${(added ?? []).map(([a, b, chance]) => html`<line class="edge new" ...${ends(nodes[a].xy, nodes[b].xy, px, py, null)}><title>${chance}</title></line>`)}
     ${nodes.map((node, i) => evidence
       ? html`<g class="fact ${node.fixed === 1 ? "yes" : node.fixed === 0 ? "no" : ""}" transform="translate(${px(node.xy[0])} ${py(node.xy[1])})" tabindex="0" role="button" aria-label="${node.label}: ${Math.round(100 * node.chance)} %${(node.fixed ?? null) === null ? "" : ", known"}"
           onClick=${() => toggle(i)} onKeyDown=${(event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); toggle(i); } }}>
           <rect x="-62" y="-32" width="124" height="64" rx="12" /><rect class="full" x="-50" y="12" width="100" height="9" rx="4.5" /><rect class="part" x="-50" y="12" width=${100 * node.chance} height="9" rx="4.5" />
           <text y="-13">${node.label}</text><text class="chance" y="4">${(node.fixed ?? null) === null ? `${(100 * node.chance).toFixed(1)} %` : node.fixed ? "yes" : "no"}</text></g>`
-      : html`<g class="node k${node.color % 10} ${node.ring ? "ring" : ""} ${node.wrong ? "wrong" : ""}" transform="translate(${px(node.xy[0])} ${py(node.xy[1])})"><circle r=${r} style=${{ "--sure": node.sure }} />${!small && node.label && html`<text>${node.label}</text>`}</g>`)}
+      : html`<g class="node k${node.color % 10} ${node.ring ? "ring" : ""} ${node.wrong ? "wrong" : ""} ${picked === i ? "picked" : ""}" transform="translate(${px(node.xy[0])} ${py(node.xy[1])})" ...${pick ? choosing(i, picked, onProbe) : {}}><circle r=${r} style=${{ "--sure": node.sure }} />${!small && node.label && html`<text>${node.label}</text>`}</g>`)}
   </svg>`;
+}
+
+/** A click on a node asks about it, another one no more. */
+function choosing(i, picked, onProbe) {
+  const ask = () => onProbe?.(picked === i ? null : { node: i });
+  return { tabindex: 0, role: "button", "aria-label": `node ${i}`, "aria-pressed": picked === i, onClick: ask, onKeyDown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); ask(); } } };
 }
 
 const BOX = [66, 36]; // from the middle of a node with a chance to its border, and a little more

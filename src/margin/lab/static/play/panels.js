@@ -32,13 +32,13 @@ const Images = ({ items, columns, tight }) => {
   return html`<div class="images ${tight ? "tight" : ""}" style=${{ "--columns": width }}>${items.map((item, i) => html`<${Picture} key=${i} ...${item} />`)}</div>`;
 };
 
-function Matrix({ rows, columns, values, square }) {
-  const flat = values.flat().filter((v) => v !== null), low = Math.min(...flat, 0), high = Math.max(...flat, 1e-9);
-  const shade = (v) => ({ "--part": `${Math.round(100 * (v - low) / (high - low || 1))}%` });
+function Matrix({ rows, columns, values, square, signed }) {
+  const flat = values.flat().filter((v) => v !== null).map((v) => signed ? Math.abs(v) : v), low = Math.min(...flat, 0), high = Math.max(...flat, 1e-9);
+  const shade = (v) => ({ "--part": `${Math.round(100 * ((signed ? Math.abs(v) : v) - low) / (high - low || 1))}%` });
   const named = columns.some((name) => name), few = columns.length <= 6 && !square;
-  return html`<div class="scroll"><table class="matrix ${square ? "square" : ""} ${columns.length > 24 ? "dense" : ""}">
+  return html`<div class="scroll"><table class="matrix ${square ? "square" : ""} ${columns.length > 24 ? "dense" : columns.length <= 14 ? "large" : ""}">
     ${named && html`<thead><tr><td></td>${columns.map((name) => html`<th scope="col">${name === " " ? "␣" : name}</th>`)}</tr></thead>`}
-    <tbody>${values.map((row, i) => html`<tr><th scope="row">${rows[i] === " " ? "␣" : rows[i]}</th>${row.map((v) => html`<td style=${shade(v)} title=${number(v ?? 0)}>${few ? number(v ?? 0) : ""}</td>`)}</tr>`)}</tbody></table></div>`;
+    <tbody>${values.map((row, i) => html`<tr><th scope="row">${rows[i] === " " ? "␣" : rows[i]}</th>${row.map((v) => html`<td class=${signed && v < 0 ? "less" : ""} style=${shade(v)} title=${number(v ?? 0)}>${few ? number(v ?? 0) : ""}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 function Bars({ items, most }) {
@@ -46,10 +46,10 @@ function Bars({ items, most }) {
   return html`<dl class="bars">${items.map(([name, v]) => html`<div key=${name}><dt>${name}</dt><dd><span class=${v < 0 ? "less" : ""} style=${{ "--part": `${Math.min(100, 100 * Math.abs(v) / top)}%` }}></span><b>${number(v)}</b></dd></div>`)}</dl>`;
 }
 
-function Text({ lines, running, pairs, tagged }) {
-  return html`<div class="words ${running ? "running" : ""} ${pairs ? "pairs" : ""} ${tagged ? "tagged" : ""}">${lines.map((line) => html`<p>${line.map((word) => {
+function Text({ lines, running, pairs, tagged, cut }) {
+  return html`<div class="words ${running ? "running" : ""} ${pairs ? "pairs" : ""} ${tagged ? "tagged" : ""} ${cut ? "cut" : ""}">${lines.map((line) => html`<p>${line.map((word) => {
     const [said, weight = 0, note = ""] = Array.isArray(word) ? word : [word];
-    return html`<span class="word ${weight < 0 ? "against" : ""}" style=${{ "--part": `${Math.round(100 * Math.abs(weight))}%` }}>${said}${tagged && note && html`<small>${note}</small>`}</span>${running || pairs ? "" : " "}`;
+    return html`<span class="word ${weight < 0 ? "against" : ""}" style=${{ "--part": `${Math.round(100 * Math.abs(weight))}%` }}>${said}${tagged && note && html`<small>${note}</small>`}</span>${running || pairs || cut ? "" : " "}`;
   })}</p>`)}</div>`;
 }
 
@@ -59,8 +59,9 @@ export function Panel({ panel, edit, onPick, onProbe, label }) {
   const Kind = KINDS[panel.panel];
   return html`<section class="panel ${panel.panel} ${panel.small ? "small" : ""} ${panel.tight ? "tight" : ""}">
     ${panel.title && html`<h3>${panel.title}</h3>`}
+    ${panel.surface?.scale && html`<p class="scale"><span>${number(panel.surface.scale[0])}</span><i role="img" aria-label="scale of the colors"></i><span>${number(Number(panel.surface.scale[1].toPrecision(3)))}</span></p>`}
     ${panel.panel === "chart"
-      ? html`<${Chart} panel=${panel} edit=${panel.points?.editable ? edit : null} onPick=${panel.pick ? onPick : null} label=${label} />`
+      ? html`<${Chart} panel=${panel} edit=${panel.points?.editable ? edit : null} onPick=${panel.pick ? onPick : null} onHover=${panel.hover ? onProbe : null} label=${label} />`
       : Kind ? html`<${Kind} ...${panel} onProbe=${onProbe} />` : null}
     ${panel.classes && panel.classes.length > 1 && html`<p class="key">${panel.classes.map((name, k) => html`<span class="k${k % 10}">${name}</span>`)}</p>`}
   </section>`;

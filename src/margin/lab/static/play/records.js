@@ -7,6 +7,8 @@ import { useTheme } from "/static/play/theme.js";
 /** Names of records that tell little of how a fit goes. */
 export const QUIET = /^(iteration|run|node|machine|steps|depth|leaves|rows|step_size)$|(^|_)(epoch|learning_rate)$/;
 
+const HIGH = 164; // pixels of the chart
+
 export function Records({ records, beside, names = ["A", "B"] }) {
   const keys = [...new Set(records.flatMap(Object.keys))].filter((key) => key !== "iteration");
   const last = records.at(-1) ?? {}, loud = keys.filter((key) => !QUIET.test(key));
@@ -29,11 +31,11 @@ function Curve({ series, names }) {
   useEffect(() => {
     const { muted, rule, sans } = colors(), axis = { stroke: css(muted), grid: { stroke: css(rule), width: 1 }, ticks: { show: false }, font: `11px ${sans}`, size: 42 };
     plot.current = new window.uPlot({
-      width: host.current.clientWidth, height: 150, legend: { show: false }, cursor: { y: false }, scales: { x: { time: false } },
-      axes: [{ ...axis, size: 24 }, { ...axis, values: (_, ticks) => ticks.map(number) }],
+      width: host.current.clientWidth, height: HIGH, legend: { show: false }, cursor: { y: false }, scales: { x: { time: false } },
+      axes: [{ ...axis, size: 24, label: "record", labelSize: 16, labelGap: 0, labelFont: axis.font }, { ...axis, values: (_, ticks) => ticks.map(number) }],
       series: [{}, ...series.map((_, k) => ({ stroke: css(classColor(k)), width: 2, points: { show: false }, label: names[k] }))],
     }, data, host.current);
-    const watch = new ResizeObserver(([entry]) => plot.current?.setSize({ width: entry.contentRect.width, height: 150 }));
+    const watch = new ResizeObserver(([entry]) => plot.current?.setSize({ width: entry.contentRect.width, height: HIGH }));
     watch.observe(host.current);
     return () => { watch.disconnect(); plot.current?.destroy(); plot.current = null; };
   }, [series.length, theme]);

@@ -1,7 +1,7 @@
 // One method on its stage: data, settings, transport, records, code. The address holds all of it.
 import { html, useEffect, useMemo, useRef, useState } from "/static/vendor/preact-htm.js";
 import { get } from "/static/api.js";
-import { Elsewhere } from "/static/rooms/parts.js";
+import { Elsewhere, Prose } from "/static/rooms/parts.js";
 import { Panel } from "/static/play/panels.js";
 import { OwnTable, pointsAsText, pointsFromText, usePoints } from "/static/play/points.js";
 import { Probe } from "/static/play/probes.js";
@@ -18,6 +18,7 @@ const rowLink = (row) => html`<li key=${row.id}><a href="/notes/row/${row.id}">$
 
 export default function Screen({ name, facts, query, navigate }) {
   const scene = facts.scene, data = scene.data.includes(query.data) ? query.data : scene.data[0];
+  const drawable = scene.drawable.includes(data), view = scene.view[data];
   const seed = Math.max(0, Math.floor(Number(query.seed) || 0)), twins = query.beside !== undefined;
   const [points, setPoints] = useState(() => pointsFromText(query.points));
   const [draft, setDraft] = useState(null); // points while one drags: not yet in the address
@@ -45,12 +46,12 @@ export default function Screen({ name, facts, query, navigate }) {
   const classes = first.frame?.panels.find((panel) => panel.classes && panel.points?.editable)?.classes;
 
   return html`<div class="screen kind-${scene.kind} ${twins ? "wide" : ""}">
-    <header class="title"><p class="crumbs"><a href="/play">Play</a> / ${facts.family ?? "optimize"}</p><h1>${title(name)}</h1><${Summary} text=${facts.summary} /></header>
+    <header class="title"><p class="crumbs"><a href="/play">Play</a> / ${facts.family ?? "optimize"}</p><h1>${title(name)}</h1><${Summary} text=${facts.summary} equations=${facts.equations} /></header>
     <aside class="controls" aria-label="Settings">
       <div class="card">
         <h3>Data</h3>
         <div class="field set"><label for="data">set</label><select id="data" value=${points.length ? "" : data} onChange=${(event) => event.target.value && useSet(event.target.value)}>${points.length > 0 && html`<option value="">drawn by hand</option>`}${scene.data.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}</select></div>
-        ${scene.drawable && html`<p class="quiet">Drag points; click to add one, double click to delete one.</p>
+        ${drawable && html`<p class="quiet">Drag points; click to add one, double click to delete one.</p>
           ${classes && html`<div class="brushes" role="radiogroup" aria-label="Class of new points">${[...new Set([...classes.keys(), classes.length])].slice(0, 5).map((k) => html`<button class="brush k${k}" role="radio" aria-checked=${brush === k} aria-label="class ${classes[k] ?? `${k}, new`}" onClick=${() => setBrush(k)}>${classes[k] ?? "+"}</button>`)}</div>`}
           <div class="row"><${OwnTable} classes=${Boolean(classes)} onPoints=${(list) => { edit.reset(); commit(list, true); }} />${points.length > 0 && html`<button class="pill" onClick=${() => useSet(data)}>the set again</button>`}</div>`}
       </div>
@@ -62,13 +63,13 @@ export default function Screen({ name, facts, query, navigate }) {
     </aside>
     <div class="stages ${twins ? "twins" : ""}">
       <${Transport} sessions=${both} seed=${seed} speed=${Number(query.speed) || 0} onSpeed=${(value) => { tell("speed", value); go({ speed: value || undefined }); }} onSeed=${(value) => go({ seed: value || undefined, at: undefined })} onPaused=${(at) => go({ at })} />
-      <${Probe} view=${scene.view} onProbe=${onProbe} />
-      <p class="guide">${scene.looks[data] && html`<b>${scene.looks[data]}</b> `}${scene.reading}</p>
+      <${Probe} view=${view} onProbe=${onProbe} />
+      <p class="guide">${scene.looks[data] && html`<b>${scene.looks[data]}</b> `}${scene.reading[data]}</p>
       ${both.map((one, k) => html`<div key=${k} class="stage" aria-busy=${!one.frame}>
         ${twins && html`<p class="which"><b>${"AB"[k]}</b> ${difference(chosen[k ? "beside" : "set"], chosen[k ? "set" : "beside"])}</p>`}
         ${one.refusal && html`<p class="problem" role="alert">${one.refusal}</p>`}
         ${one.problem && html`<p class="problem" role="alert">${one.problem} ${one.ended && html`<button onClick=${one.again}>Begin again</button>`}</p>`}
-        ${one.frame ? html`<div class="panels">${one.frame.panels.map((panel, i) => html`<${Panel} key=${`${panel.panel}${i}`} panel=${panel} edit=${scene.drawable ? edit : null} onPick=${onProbe} onProbe=${onProbe} label=${label} />`)}</div>` : !one.problem && !one.refusal && html`<p class="quiet opening" role="status">Opening…</p>`}
+        ${one.frame ? html`<div class="panels">${one.frame.panels.map((panel, i) => html`<${Panel} key=${`${panel.panel}${i}`} panel=${panel} edit=${drawable ? edit : null} onPick=${onProbe} onProbe=${onProbe} label=${label} />`)}</div>` : !one.problem && !one.refusal && html`<p class="quiet opening" role="status">Opening…</p>`}
       </div>`)}
     </div>
     <aside class="beside" aria-label="Records and code">
@@ -87,11 +88,10 @@ const NAMES = {
 };
 const title = (name) => NAMES[name] ?? name.replaceAll("-", " ").replace(/^./, (letter) => letter.toUpperCase()).replace(/\b(svc|svr|pca|mds|umap|vae|gan|pinn|cnn|mlp|hmm|crf|hog|nb|ica|id3|c45|clip|ode)\b/gi, (word) => word.toUpperCase());
 
-/** The first sentence, and the rest where one asks for it; the markup of docstrings is not for reading. */
-function Summary({ text }) {
-  const plain = (text || "").replace(/:\w+:`~?([^`]*)`/g, (_, inner) => inner.split(".").at(-1)).replace(/``/g, "").replace(/\.\. math::[\s\S]*?(?=\n\n\S|$)/g, "").trim();
-  const [first, ...rest] = plain.split("\n\n");
-  return html`<p>${first}</p>${rest.join("").trim() && html`<details class="more"><summary>more about it</summary>${rest.map((part) => html`<p>${part}</p>`)}</details>`}`;
+/** The first sentence, and the rest where one asks for it; equations on lines of their own stand in the notes. */
+function Summary({ text, equations }) {
+  const [first, ...rest] = (text || "").replace(/\.\. math::[\s\S]*?(?=\n\n\S|$)/g, "").trim().split("\n\n").filter((part) => !part.trim().startsWith(">>>"));
+  return html`<${Prose} text=${first} equations=${equations} />${rest.join("").trim() && html`<details class="more"><summary>more about it</summary><${Prose} text=${rest.join("\n\n")} equations=${equations} /></details>`}`;
 }
 
 const difference = (own, other) => Object.entries(own).filter(([name, value]) => other[name] !== value).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ") || "as it is";

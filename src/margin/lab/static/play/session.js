@@ -106,7 +106,12 @@ function remember(slot, id, key, left = false) { try { sessionStorage.setItem(na
 function forget(slot) { try { sessionStorage.removeItem(name(slot)); } catch { /* nothing was kept */ } }
 async function reattach(slot, key) {
   const kept = JSON.parse(sessionStorage.getItem(name(slot)) ?? "null");
-  if (!kept?.left || kept.key !== key) throw new Error("another one");
+  if (!kept?.left) throw new Error("another one");
+  if (kept.key !== key) { // this tab left it for another screen: nobody will come back
+    forget(slot);
+    del(`/sessions/${kept.id}`).catch(() => {});
+    throw new Error("another one");
+  }
   const { closed } = await get(`/sessions/${kept.id}`);
   if (closed) throw new Error("closed");
   return kept.id;

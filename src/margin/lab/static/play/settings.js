@@ -4,6 +4,7 @@ import { Typed } from "/static/play/typed.js";
 
 const LEFT_OUT = new Set(["random_state", "verbose", "verbose_interval", "n_jobs", "warm_start", "copy_X", "copy_x", "cache_size", "record_seconds", "callback"]);
 
+const LONG = 11; // letters of a choice beyond which it stands below its name
 const asText = (value) => value === null || value === undefined ? "none" : Array.isArray(value) ? value.join(",") : `${value}`;
 
 /** The choices of a schema that is nothing but choices (and perhaps none); null for every other. */
@@ -24,7 +25,8 @@ function Field({ parameter, value, usual, onChange }) {
     : schema.type === "boolean"
       ? html`<input id=${id} type="checkbox" checked=${value.toLowerCase() === "true"} onChange=${set} />`
       : html`<${Typed} id=${id} type=${numeric ? "number" : "text"} value=${value} step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum} onChange=${set} spellcheck="false" autocomplete="off" />`;
-  return html`<div class="field ${value !== usual ? "changed" : ""}"><label for=${id} title="${sentence} (${allowed})">${name.replaceAll("_", " ")}</label>${input}</div>`;
+  const long = list?.some((choice) => choice.length > LONG);
+  return html`<div class="field ${long ? "long" : ""} ${value !== usual ? "changed" : ""}"><label for=${id} title="${sentence} (${allowed})">${name.replaceAll("_", " ")}</label>${input}</div>`;
 }
 
 /** Some of several: a box for each. */
@@ -40,7 +42,7 @@ export function Settings({ facts, chosen, onChange }) {
   const [all, setAll] = useState(false);
   const scene = facts.scene.params, usual = (p) => scene[p.name] ?? asText(p.default);
   const free = (p) => Object.keys(p.schema).length && p.schema.type !== "object" && (choices(p.schema)?.length ?? 2) > 1;
-  const shown = facts.parameters.filter((p) => !LEFT_OUT.has(p.name) && free(p));
+  const shown = facts.parameters.filter((p) => !LEFT_OUT.has(p.name) && !facts.scene.fixed.includes(p.name) && free(p));
   const first = shown.filter((p) => p.name in scene || p.name in chosen), rest = shown.filter((p) => !first.includes(p));
   const front = first.length >= 5 ? first : [...first, ...rest.slice(0, 5 - first.length)], back = shown.filter((p) => !front.includes(p));
   const change = (name, value) => {

@@ -113,6 +113,9 @@ const score = (value) => value === null || value === undefined ? "" : Math.abs(v
 
 function Interval({ row, low, high }) {
   if (row.mean === null || high <= low) return null;
+  // What lies beyond the scale of the best is an arrow: a dot at the end would tell of a place where it is not.
+  const beyond = row.mean < low ? "M8 3 1 8l7 5z" : row.mean > high ? "M132 3l7 5-7 5z" : "";
+  if (beyond) return html`<svg class="interval-plot" viewBox="0 0 140 16" role="img" aria-label="beyond this scale"><path class="dot" d=${beyond} /></svg>`;
   const at = (value) => 4 + 132 * (Math.min(Math.max(value, low), high) - low) / (high - low);
   return html`<svg class="interval-plot" viewBox="0 0 140 16" role="img" aria-label="from ${score(row.low)} to ${score(row.high)}">
     ${row.low !== null && html`<line class="whisker" x1=${at(row.low)} x2=${at(row.high)} y1="8" y2="8" />`}<circle class="dot" cx=${at(row.mean)} cy="8" r="4" /></svg>`;

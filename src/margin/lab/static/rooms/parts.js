@@ -154,8 +154,8 @@ export function Prose({ text, equations = {} }) {
   const inline = (part) => part.split(/(``[^`]+``|:math:`[^`]+`|:\w+:`[^`]+`)/).map((piece) => {
     const tex = piece.match(/^:math:`([^`]+)`$/)?.[1];
     if (tex && equations[tex]) return html`<span dangerouslySetInnerHTML=${{ __html: equations[tex] }} />`;
-    const code = piece.match(/^``([^`]+)``$/) ?? piece.match(/^:\w+:`~?([^`]+)`$/);
-    return code ? html`<code>${code[1]}</code>` : piece;
+    const code = piece.match(/^``([^`]+)``$/)?.[1] ?? piece.match(/^:\w+:`([^`]+)`$/)?.[1].replace(/^~(?:.*\.)?/, "");
+    return code ? html`<code>${code}</code>` : piece;
   });
   return text.trim().split(/\n\s*\n/).map((paragraph) => html`<p>${inline(paragraph.replace(/\s+/g, " "))}</p>`);
 }

@@ -76,7 +76,7 @@ def one_monotone_output_activation_cuts_along_a_hyperplane(seed: int) -> Verdict
 def convexity_needs_a_loss_that_matches(seed: int) -> Verdict:
     grid = torch.linspace(-6, 6, 601, dtype=torch.float64)
 
-    def squared(w: torch.Tensor) -> torch.Tensor:  # x = 1, y = 0
+    def square(w: torch.Tensor) -> torch.Tensor:  # x = 1, y = 0
         return torch.sigmoid(w).square().sum()
 
     def entropy(w: torch.Tensor) -> torch.Tensor:
@@ -86,11 +86,11 @@ def convexity_needs_a_loss_that_matches(seed: int) -> Verdict:
     labels = (rows[:, 0] > 0).double()
     axis = torch.linspace(-4, 4, 17, dtype=torch.float64)
     curvature = {
-        "squared": smallest_curvature(squared, grid),
+        "squared": smallest_curvature(square, grid),
         "entropy": smallest_curvature(entropy, grid),
         "entropy_2d": smallest_curvature(lambda w: bce_with_logits(rows @ w, labels), axis, axis),
     }
-    values = error_surface(squared, grid)
+    values = error_surface(square, grid)
     middle = values[1:-1] - 0.5 * (values[:-2] + values[2:])  # a convex function is below its chords
     truth = every(
         non_convex=near(curvature["squared"], -0.120, tolerance=5e-4),

@@ -52,7 +52,7 @@ def entropy(net: Net, X: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return bce_with_logits(net(X)[:, 0], y)
 
 
-def squared(net: Net, X: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def square(net: Net, X: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return mse_loss(net(X)[:, 0], y)
 
 
@@ -88,7 +88,7 @@ def saturated_units_have_small_gradients(seed: int) -> Verdict:
             net[0].weight *= scale
             net[0].bias *= scale
         saturated.append(saturated_fraction(net, X))
-        norms.append(float(gradient_norms(net, partial(squared, net, X, y))[0]))
+        norms.append(float(gradient_norms(net, partial(square, net, X, y))[0]))
     at = slopes.sigmoid_slope(torch.tensor([0.0, 10.0, 700.0], dtype=torch.float64))
     truth = every(
         steepest=equal(float(at[0]), 0.25),

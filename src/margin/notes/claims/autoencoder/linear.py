@@ -19,7 +19,7 @@ def plane(rng: np.random.Generator, n: int, noise: float, columns: int = 5) -> n
     return rows - rows.mean(axis=0)
 
 
-def trained(X: np.ndarray, n_components: int, seed: int, **options: Any) -> Any:
+def train_network(X: np.ndarray, n_components: int, seed: int, **options: Any) -> Any:
     """A linear autoencoder at its optimum."""
     from margin.generative import Autoencoder
 
@@ -37,7 +37,7 @@ def an_autoencoder_restores_rows_and_is_no_distribution(seed: int) -> Verdict:
     from margin.generative import Autoencoder
 
     X = plane(np.random.default_rng(seed), 300, 0.2) + 1.0
-    errors = {k: -trained(X, k, seed).score(X) for k in (1, 2, 3)}
+    errors = {k: -train_network(X, k, seed).score(X) for k in (1, 2, 3)}
     bent = Autoencoder(2, (16,), solver="lbfgs", max_iter=100, random_state=seed)
     losses = bent.fit(X).loss_curve_
     truth = every(
@@ -48,7 +48,7 @@ def an_autoencoder_restores_rows_and_is_no_distribution(seed: int) -> Verdict:
         better_than_the_mean=below(-bent.score(X), 0.5 * float(X.var(axis=0).sum())),
     )
     # Were exp(-error) a density, up to a factor, its mass would be used up at some distance from the rows.
-    plain = trained(X, 2, seed)
+    plain = train_network(X, 2, seed)
     growth = _mass_of_errors(plain, X, 40.0) / _mass_of_errors(plain, X, 20.0)
     return corrected(truth, printed=near(growth, 1.0, tolerance=0.5))
 
@@ -67,7 +67,7 @@ def the_code_loses_nothing_if_it_has_the_dimension_of_the_data(seed: int) -> Ver
     from margin.generative import Autoencoder
 
     X = plane(np.random.default_rng(seed), 200, 0.0, columns=4)
-    losses = {k: -trained(X, k, seed).score(X) / X.var(axis=0).sum() for k in (1, 2, 3)}
+    losses = {k: -train_network(X, k, seed).score(X) / X.var(axis=0).sum() for k in (1, 2, 3)}
     angle = np.random.default_rng([seed, 1]).uniform(-2.5, 2.5, size=300)
     circle = np.column_stack([np.cos(angle), np.sin(angle), 0.5 * angle])  # a curve: one coordinate, no line
     bent = Autoencoder(1, (16,), activation="tanh", solver="lbfgs", max_iter=100, standardize=False, random_state=seed)
@@ -92,7 +92,7 @@ def codes_made_by_hand_on_a_disc(seed: int) -> Verdict:
         two_coordinates_lose_nothing=near(two, X, tolerance=0.0),
         one_coordinate=near(np.square(one - X).sum(axis=1), (b - a) ** 2, tolerance=1e-12),
         number=near(float(np.mean((b - a) ** 2)), 3 / 8, tolerance=0.005),
-        trained=below(-trained(few, 2, seed).score(few), 1e-6),
+        trained=below(-train_network(few, 2, seed).score(few), 1e-6),
     )
 
 
@@ -101,12 +101,12 @@ def the_error_falls_to_the_noise_at_the_dimension_of_the_plane(seed: int) -> Ver
     import warnings
 
     X = plane(np.random.default_rng(seed), 400, 0.1)
-    errors = [-trained(X, k, seed).score(X) for k in (1, 2)]
+    errors = [-train_network(X, k, seed).score(X) for k in (1, 2)]
 
     def copying() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            trained(X, 5, seed)
+            train_network(X, 5, seed)
 
     return every(
         above_the_noise=above(errors[0], 10 * 3 * 0.1**2),
@@ -139,8 +139,8 @@ def a_linear_code_spans_the_principal_subspace(seed: int) -> Verdict:
 
     X = plane(np.random.default_rng(seed), 300, 0.3)
     components = PCA(n_components=2).fit(X).components_
-    model = trained(X, 2, seed)
-    rows, elsewhere = span(model), span(trained(X + 1.0, 2, seed + 1))
+    model = train_network(X, 2, seed)
+    rows, elsewhere = span(model), span(train_network(X + 1.0, 2, seed + 1))
     turned = max(largest_turn(rows, components), largest_turn(elsewhere, components))
     # Without biases the optimum is the singular subspace of the rows as they are, which the mean dominates.
     shifted = np.linalg.svd(X + 10.0, full_matrices=False)[2][:2]
@@ -168,7 +168,7 @@ def pca_is_uncorrelated_and_an_oversized_autoencoder_overfits(seed: int) -> Verd
     train, test = few_rows(seed)
     pca = PCA(n_components=2).fit(train)
     covariance = np.cov(pca.transform(train).T)
-    linear = trained(train, 2, seed)
+    linear = train_network(train, 2, seed)
     codes = np.corrcoef(linear.encode(train).T)
     large = Autoencoder(2, (64,), solver="lbfgs", max_iter=120, standardize=False, random_state=seed).fit(train)
 

@@ -21,7 +21,7 @@ def digits(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def fitted(seed: int, **options: Any) -> Any:
+def fit(seed: int, **options: Any) -> Any:
     from margin.generative import Autoencoder
 
     chosen: dict[str, Any] = {
@@ -48,7 +48,7 @@ def what_was_trained_on_noise_removes_it(seed: int) -> Verdict:
 
     parts = {}
     for kind, rows in noisy.items():
-        model = fitted(seed, noise=0.3, noise_kind=kind, hidden_layer_sizes=(64,))
+        model = fit(seed, noise=0.3, noise_kind=kind, hidden_layer_sizes=(64,))
         restored = model.reconstruct(rows)
         parts[f"{kind}_restored"] = below(error(restored), 0.7 * error(rows))
         ratio = 10 * math.log10(1 / error(restored)) - 10 * math.log10(1 / error(rows))
@@ -68,15 +68,13 @@ def error(model: Any, rows: np.ndarray) -> float:
 def a_penalty_empties_the_code_before_it_costs_much(seed: int) -> Verdict:
     train, test = digits(seed)
     wide = {"n_components": 80, "code_activation": "relu", "sparsity": "l1"}  # overcomplete: 80 against 64 pixels
-    models = {weight: fitted(seed, **wide, sparsity_weight=weight) for weight in (0.0, 0.05, 0.3)}
+    models = {weight: fit(seed, **wide, sparsity_weight=weight) for weight in (0.0, 0.05, 0.3)}
     zeros, errors = ([f(model, test) for model in models.values()] for f in (near_zero, error))
     activity = {
-        weight: float(
-            fitted(seed, code_activation="logistic", sparsity="kl", sparsity_weight=weight).encode(test).mean()
-        )
+        weight: float(fit(seed, code_activation="logistic", sparsity="kl", sparsity_weight=weight).encode(test).mean())
         for weight in (0.0, 0.5)
     }
-    largest = fitted(seed, n_components=80, n_active=8)
+    largest = fit(seed, n_components=80, n_active=8)
     return every(
         emptier=equal(zeros[0] < zeros[1] < zeros[2], True),
         error_rises_slowly=below(errors[1], 1.5 * errors[0] + 0.5),
@@ -93,7 +91,7 @@ def more_weight_more_zeros_more_error(seed: int) -> Verdict:
     from margin.generative.sparsity import l1_activity
 
     _, test = digits(seed)
-    models = [fitted(seed, code_activation="relu", sparsity="l1", sparsity_weight=w) for w in (0.0, 0.1, 1.0)]
+    models = [fit(seed, code_activation="relu", sparsity="l1", sparsity_weight=w) for w in (0.0, 0.1, 1.0)]
     zeros, errors = ([f(model, test) for model in models] for f in (near_zero, error))
     codes = models[1].encode(test)
     return every(
@@ -115,7 +113,7 @@ def mean_activities_move_to_the_target(seed: int) -> Verdict:
     away = divergence[np.abs(grid.numpy() - rho) > 1e-9]
 
     def distance(weight: float) -> float:
-        model = fitted(seed, code_activation="logistic", sparsity="kl", sparsity_weight=weight, sparsity_target=rho)
+        model = fit(seed, code_activation="logistic", sparsity="kl", sparsity_weight=weight, sparsity_target=rho)
         return float(np.abs(model.encode(test).mean(axis=0) - rho).mean())
 
     distances = [distance(weight) for weight in (0.0, 0.1, 2.0)]

@@ -12,7 +12,7 @@ from margin.graphical.elimination import elimination_order, interaction_graph, t
 from margin.graphical.fields import ising_grid
 from margin.graphical.graphs import d_separated, is_acyclic, markov_equivalent, moral_graph, random_graph
 from margin.graphical.independence import ci_test
-from margin.graphical.junction_tree import calibrated
+from margin.graphical.junction_tree import calibrate
 from margin.graphical.network import DiscreteNetwork, random_network
 from margin.notes.claims import claim
 
@@ -61,7 +61,7 @@ def queries_equal_enumeration(seed: int) -> Verdict:
     joint = net.joint()
     every_row = np.array(list(product(range(2), repeat=5)))
     given = joint[:, :, 1]
-    tree = calibrated(net.factors(), {2: 1})
+    tree = calibrate(net.factors(), {2: 1})
     model = BayesianNetwork("given", required_edges=[[0, 1]], alpha=0.0).fit([[0, 0], [0, 1], [1, 1], [1, 1]])
     # A cycle of four without direction: no orientation of its edges says the same.
     cycle = [(0, 1), (1, 2), (2, 3), (0, 3)]

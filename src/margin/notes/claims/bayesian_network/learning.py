@@ -122,7 +122,7 @@ def _paths(potentials: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[np.nd
     return paths, scores + transition[paths[:, :-1], paths[:, 1:]].sum(axis=1)
 
 
-def _decoded(potentials: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[int]:
+def _decode(potentials: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[int]:
     """The best path by the compiled form that taggers run."""
     emissions, transition, start = potentials
     chain = TagChain(start, transition, np.zeros(len(start)))
@@ -145,7 +145,7 @@ def sums_over_paths_and_baum_welch(seed: int) -> Verdict:
     tagger = HMMTagger().fit(*([[f"w{s}" for s in part[k]] for part in drawn] for k in (0, 1)))
     return every(
         likelihood=near(model.log_prob(symbols), np.logaddexp.reduce(scores), tolerance=1e-10),
-        as_run=near(score_of(_decoded(model.log_potentials(symbols))), scores.max(), tolerance=1e-10),
+        as_run=near(score_of(_decode(model.log_potentials(symbols))), scores.max(), tolerance=1e-10),
         counted=near(np.exp(tagger.between_).sum(axis=1) + np.exp(tagger.last_), np.ones(3), tolerance=1e-12),
         viterbi=near(score_of(model.decode(symbols)), scores.max(), tolerance=1e-10),
         em_never_falls=above(float(climb.min()), -1e-8),
@@ -190,7 +190,7 @@ def fields_given_inputs(seed: int) -> Verdict:
     fitted, flat = (sum(m.log_prob(a, b) for a, b in zip(sequences, labels)) for m in (model, before))
     return every(
         likelihood=near(model.log_prob(x, y), scores[at] - np.logaddexp.reduce(scores), tolerance=1e-10),
-        as_run=equal(_decoded(model.log_potentials(x)), model.predict(x).tolist()),
+        as_run=equal(_decode(model.log_potentials(x)), model.predict(x).tolist()),
         tagger_learns=above(float(tagged), 0.6),
         viterbi=equal(model.predict(x).tolist(), paths[scores.argmax()].tolist()),
         training_helps=above(fitted - flat, 20.0),

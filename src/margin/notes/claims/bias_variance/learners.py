@@ -28,7 +28,7 @@ def _parts(model: object, seed: int) -> BiasVariance:
     return bias_variance(model, SINE, n_rows=60, n_sets=40, n_test=200, random_state=seed)
 
 
-def _diagnosed(degree: int, n: int, seed: int) -> tuple[float, float, str]:
+def _diagnose(degree: int, n: int, seed: int) -> tuple[float, float, str]:
     """Training and test error of a polynomial on ``n`` points of the sine, and the word for them."""
     rng = np.random.default_rng([seed, n])
     x = (np.arange(n) + rng.uniform(0.1, 0.9, n))[:, None] / n
@@ -60,7 +60,7 @@ def too_simple_a_family_is_wrong_whatever_the_data(seed: int) -> Verdict:
 def too_flexible_a_family_follows_the_noise(seed: int) -> Verdict:
     notes = atlas.row("overfitting").values
     # A line may fit ten lucky points well: what is told is how often each is flagged among forty samples.
-    found = {degree: [_diagnosed(degree, 10, seed + 1000 * k) for k in range(40)] for degree in (1, 9)}
+    found = {degree: [_diagnose(degree, 10, seed + 1000 * k) for k in range(40)] for degree in (1, 9)}
     flagged = {degree: sum(word == "overfitting" for *_, word in found[degree]) / 40 for degree in found}
     elsewhere = float(np.median([test for _, test, _ in found[9]]))
     rng = np.random.default_rng([seed, 1])

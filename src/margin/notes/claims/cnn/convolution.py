@@ -96,7 +96,7 @@ def convolution_of_images(seed: int) -> Verdict:
     inside_the_sum = right - b + b * kernel.size
     plane, k3, k5 = image[:1], kernel[:1], normal(seed, 1, 5, 5)
 
-    def centered(kernel: np.ndarray, offset: int) -> np.ndarray:
+    def center(kernel: np.ndarray, offset: int) -> np.ndarray:
         """h_ij with indices from 1 and zeros outside, as one edition prints it."""
         k = kernel.shape[1]
         wide = np.pad(plane[0], 10)
@@ -126,8 +126,8 @@ def convolution_of_images(seed: int) -> Verdict:
         scipy=near(ours, scipy_sum, tolerance=1e-12),
         torch=near(ours, functional.conv2d(tensor(image[None]), tensor(kernel[None]))[0, 0] + b, tolerance=1e-12),
         gradients=every(plain=gradients_match(seed), strided=gradients_match(seed, stride=2, padding=1)),
-        centered_three=near(same(k3), centered(k3, 2), tolerance=1e-12),
-        centered_five=near(same(k5), centered(k5, 3), tolerance=1e-12),
+        centered_three=near(same(k3), center(k3, 2), tolerance=1e-12),
+        centered_five=near(same(k5), center(k5, 3), tolerance=1e-12),
         kernel_as_large_as_the_image=equal(conv2d(np.ones((1, 1, 4, 4)), np.ones((1, 1, 4, 4))).shape, (1, 1, 1, 1)),
     )
     edge = EDGE_INPUT[None, None]
@@ -137,7 +137,7 @@ def convolution_of_images(seed: int) -> Verdict:
         indices_from_one=near(ours, late, tolerance=1e-3),
         bias_inside_the_sum=near(ours, inside_the_sum, tolerance=1e-3),
         not_flipped=near(convolve(edge, EDGE_FILTER[None, None])[0, 0], EDGE_MAP, tolerance=1e-3),
-        offset_two_for_five=near(same(k5), centered(k5, 2), tolerance=1e-3),
+        offset_two_for_five=near(same(k5), center(k5, 2), tolerance=1e-3),
     )
 
 

@@ -146,25 +146,25 @@ def what_follows_and_what_ignores_shifts(seed: int) -> Verdict:
     def zero_padded(a: np.ndarray) -> np.ndarray:
         return conv2d(a, kernel, padding="same")
 
-    def strided(a: np.ndarray) -> np.ndarray:
+    def stride(a: np.ndarray) -> np.ndarray:
         return circular(kernel)(a)[:, :, ::2, ::2]
 
-    def pooled(a: np.ndarray) -> np.ndarray:
+    def pool_with(a: np.ndarray) -> np.ndarray:
         return pool(a, 2).values
 
     interior = np.abs(zero_padded(one(x)) - one(zero_padded(x)))[:, :, :, 2:-1].max()
     truth = every(
         circular=below(equivariance_error(circular(kernel), one, x), EXACT),
         zero_padded_inside=below(float(interior), EXACT),
-        strided_by_two=below(equivariance_error(strided, two, x, after=one), EXACT),
-        pooling_by_two=below(equivariance_error(pooled, two, x, after=one), EXACT),
+        strided_by_two=below(equivariance_error(stride, two, x, after=one), EXACT),
+        pooling_by_two=below(equivariance_error(pool_with, two, x, after=one), EXACT),
         global_pooling=below(invariance_error(global_pool, one, x), EXACT),
         global_maximum=equal(invariance_error(partial(global_pool, kind="max"), one, x), 0.0),
     )
     return corrected(
         truth,
         zero_padding=below(equivariance_error(zero_padded, one, x), 1e-3),
-        stride=near(strided(one(x)), strided(x), tolerance=1e-3),
-        pooling_ignores_a_shift_by_one=below(invariance_error(pooled, one, x), 1e-3),
-        pooling_ignores_a_shift_by_two=below(invariance_error(pooled, two, x), 1e-3),
+        stride=near(stride(one(x)), stride(x), tolerance=1e-3),
+        pooling_ignores_a_shift_by_one=below(invariance_error(pool_with, one, x), 1e-3),
+        pooling_ignores_a_shift_by_two=below(invariance_error(pool_with, two, x), 1e-3),
     )

@@ -78,13 +78,13 @@ def average_against_dense_head(seed: int) -> Verdict:
     pooled = build(lambda: nn.Sequential(GlobalAvgPool(), nn.Linear(c, k)), seed, torch.float64)
     dense = build(lambda: nn.Sequential(nn.Flatten(), nn.Linear(c * h * w, k)), seed, torch.float64)
 
-    def moved(head: nn.Module) -> float:
+    def move(head: nn.Module) -> float:
         return invariance_error(lambda x: head(tensor(x)).detach().numpy(), lambda x: shift(x, 2, 1), maps)
 
     truth = every(
         counts=equal((count_parameters(dense), count_parameters(pooled)), (c * h * w * k + k, c * k + k)),
-        exact_invariance=below(moved(pooled), 1e-12),
-        not_of_the_dense_head=above(moved(dense), 0.01),
+        exact_invariance=below(move(pooled), 1e-12),
+        not_of_the_dense_head=above(move(dense), 0.01),
         no_parameters_in_the_pooling=equal(count_parameters(GlobalAvgPool()), 0),
     )
     return corrected(truth, printed=above(count_parameters(GlobalAvgPool()) / c, 0))

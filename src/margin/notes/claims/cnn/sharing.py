@@ -27,13 +27,13 @@ def dense_networks_have_no_neighbors(seed: int) -> Verdict:
     order = stream(seed).permutation(64)
     rows, labels = torch.from_numpy(X[:200].reshape(200, 64) / 16), torch.from_numpy(y[:200])
 
-    def trained(columns: np.ndarray) -> tuple[list[float], torch.Tensor]:
+    def train(columns: np.ndarray) -> tuple[list[float], torch.Tensor]:
         net: Any = build(lambda: nn.Sequential(nn.Linear(64, 20), nn.Tanh(), nn.Linear(20, 10)), seed, torch.float64)
         net[0].weight.data = net[0].weight.data[:, columns]
         losses = descend(net.parameters(), lambda: cross_entropy(net(rows[:, columns]), labels), steps=40, rate=0.5)
         return losses, net(rows[:, columns]).detach()
 
-    (losses, outputs), (losses_again, outputs_again) = trained(np.arange(64)), trained(order)
+    (losses, outputs), (losses_again, outputs_again) = train(np.arange(64)), train(order)
     options: dict[str, Any] = {"max_iter": 5, "batch_size": 32, "learning_rate_init": 0.01, "random_state": seed}
     cnn = CNNClassifier(["conv 12 3", "pool 2", "dense 32"], **options).fit(X, y)
     shuffled = X_test.reshape(-1, 64)[:, order].reshape(-1, 8, 8)

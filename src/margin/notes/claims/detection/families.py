@@ -39,7 +39,7 @@ def scenes(seed: int, n: int = DEFAULT_IMAGES) -> tuple[Any, Any]:
 
 
 @cache
-def fitted(seed: int, architecture: str) -> Any:
+def fit(seed: int, architecture: str) -> Any:
     from margin.vision.detection import ObjectDetector
 
     train, _ = scenes(seed, IMAGES.get(architecture, DEFAULT_IMAGES))
@@ -53,13 +53,13 @@ def fitted(seed: int, architecture: str) -> Any:
 @cache
 def precision(seed: int, architecture: str) -> float:
     _, test = scenes(seed)
-    return fitted(seed, architecture).score(test.images, test.boxes)
+    return fit(seed, architecture).score(test.images, test.boxes)
 
 
 def passes(seed: int, architecture: str) -> tuple[int, int]:
     """Images through the network, and proposals, for one image."""
     _, test = scenes(seed)
-    model = fitted(seed, architecture)
+    model = fit(seed, architecture)
     counted: list[int] = []
     body: Any = model._ready_module().body
     hook = body.backbone.register_forward_pre_hook(lambda _net, inputs: counted.append(len(inputs[0])))
@@ -71,7 +71,7 @@ def passes(seed: int, architecture: str) -> tuple[int, int]:
 @claim("object-detection")
 def boxes_are_found_and_judged(seed: int) -> Verdict:
     _, test = scenes(seed)
-    detections = fitted(seed, "yolo").predict(test.images)
+    detections = fit(seed, "yolo").predict(test.images)
     boxes = random_boxes(seed, 20)
     scores = np.random.default_rng(seed).random(20)
     kept = non_maximum_suppression(boxes, scores, 0.4)
@@ -90,7 +90,7 @@ def as_support_vector_machines(seed: int) -> float:
     from margin.kernels import LinearSVC
 
     train, test = scenes(seed)
-    model = fitted(seed, "r-cnn")
+    model = fit(seed, "r-cnn")
 
     def regions(part: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         explanations = [model.explain(image) for image in part.images[:n]]
@@ -116,7 +116,7 @@ def torch_objects(objects: Any) -> tuple[torch.Tensor, torch.Tensor]:
 @claim("r-cnn")
 def every_proposal_goes_through_the_network(seed: int) -> Verdict:
     through, proposed = passes(seed, "r-cnn")
-    body: Any = fitted(seed, "r-cnn")._ready_module().body
+    body: Any = fit(seed, "r-cnn")._ready_module().body
     with torch.device("meta"):  # the sizes of the notes, without their cost
         large = RCNN(3, 20, 64, side=32, width=4096)
         features = large.features(
@@ -134,7 +134,7 @@ def every_proposal_goes_through_the_network(seed: int) -> Verdict:
 
 @claim("fast-r-cnn")
 def one_pass_and_two_losses(seed: int) -> Verdict:
-    model = fitted(seed, "fast-r-cnn")
+    model = fit(seed, "fast-r-cnn")
     through, proposed = passes(seed, "fast-r-cnn")
     truth = every(
         one_pass=equal(through, 1),
@@ -153,7 +153,7 @@ def proposals_of_image_and_map(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
     from margin.vision.detection.selective_search import selective_search
 
-    model, image = fitted(seed, "fast-r-cnn"), scenes(seed)[1].images[:1, None]
+    model, image = fit(seed, "fast-r-cnn"), scenes(seed)[1].images[:1, None]
     body: Any = model._ready_module().body
     with torch.no_grad():
         features = body.backbone(torch.from_numpy(image).float())[0].mean(dim=0).double().numpy()
@@ -164,7 +164,7 @@ def proposals_of_image_and_map(seed: int) -> tuple[np.ndarray, np.ndarray]:
 @claim("region-proposal-network")
 def two_scores_and_four_offsets_per_anchor(seed: int) -> Verdict:
     _, test = scenes(seed)
-    model = fitted(seed, "faster-r-cnn")
+    model = fit(seed, "faster-r-cnn")
     module: Any = model._ready_module()
     with torch.no_grad():
         proposals = module.body.propose(module.prepare(torch.from_numpy(test.images[:, None]))).numpy()
@@ -192,7 +192,7 @@ def two_scores_and_four_offsets_per_anchor(seed: int) -> Verdict:
 @claim("faster-r-cnn")
 def proposals_come_from_the_network(seed: int) -> Verdict:
     through, proposed = passes(seed, "faster-r-cnn")
-    body: Any = fitted(seed, "faster-r-cnn")._ready_module().body
+    body: Any = fit(seed, "faster-r-cnn")._ready_module().body
     k = len(body.scales) * len(body.ratios)
     truth = every(
         none_from_outside=equal(proposed, 0),
@@ -224,7 +224,7 @@ def predictions_and_objects_are_matched_one_to_one(seed: int) -> Verdict:
     labels, objects = torch.tensor([0, 2, 1]), torch.from_numpy(rng.uniform(0.2, 0.8, size=(3, 4)))
     order = rng.permutation(3)
     losses = [float(set_loss(logits, boxes, labels[o], objects[o])) for o in (np.arange(3), order)]
-    model = fitted(seed, "detr")
+    model = fit(seed, "detr")
     return every(
         cheapest=near(float(cost[rows, columns].sum()), cheapest, tolerance=1e-12),
         a_set_has_no_order=near(losses[0], losses[1], tolerance=1e-12),

@@ -10,7 +10,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.notes.claims import claim
 from margin.notes.claims.chance import ERRORS
-from margin.notes.claims.diffusion.chain import column, seeded, small
+from margin.notes.claims.diffusion.chain import column, seeded_noise, small
 
 X = 0.8
 EVIDENCE = -0.5 * (math.log(2 * math.pi) + X**2)  # log N(0.8; 0, 1) = -1.23894
@@ -48,8 +48,8 @@ def the_bound_is_the_evidence_for_the_exact_kernel_and_below_it_for_another(seed
     from margin.generative.diffusion.bound import bound_direct
 
     schedule, x = fifty(), column(*[X] * DRAWS)
-    exact = bound_direct(schedule, x[:100], kernel(schedule), seeded(seed))
-    wrong, error = mean_and_error(bound_direct(schedule, x, kernel(schedule, 0.9), seeded(seed)))
+    exact = bound_direct(schedule, x[:100], kernel(schedule), seeded_noise(seed))
+    wrong, error = mean_and_error(bound_direct(schedule, x, kernel(schedule, 0.9), seeded_noise(seed)))
     draws = np.exp(np.random.default_rng(seed).normal(size=100_000))
     ratios, evidence = _narrow_data(seed)
     return corrected(
@@ -82,7 +82,7 @@ def _narrow_data(seed: int) -> tuple[np.ndarray, float]:
         ratio = variances[t - 1] / variances[t]
         return schedule.alphas[t].sqrt() * ratio * x, schedule.betas[t] * ratio
 
-    ratios = bound_direct(schedule, column(*[0.05] * 500), reverse, seeded(seed)).numpy()
+    ratios = bound_direct(schedule, column(*[0.05] * 500), reverse, seeded_noise(seed)).numpy()
     return ratios, -0.5 * (math.log(2 * math.pi * s**2) + (0.05 / s) ** 2)
 
 
@@ -97,7 +97,7 @@ def _forward_numerator(seed: int) -> float:
     from margin.generative.diffusion.chain import walk
 
     schedule, x = small(), column(*[X] * DRAWS)
-    states = walk(schedule, x, seeded(seed))
+    states = walk(schedule, x, seeded_noise(seed))
     prior = log_normal(states[-1], torch.zeros_like(x), torch.ones((), dtype=torch.float64))
     last = schedule.n_steps
     forward = log_normal(states[last], schedule.alphas[last].sqrt() * states[last - 1], schedule.betas[last])
@@ -110,11 +110,11 @@ def the_triple_form_is_the_bound_and_the_printed_one_is_not(seed: int) -> Verdic
     from margin.generative.diffusion.schedules import NoiseSchedule
 
     schedule, x = fifty(), column(*[X] * DRAWS)
-    triple, error = mean_and_error(bound_from_triples(schedule, x, kernel(schedule), seeded(seed)).total)
-    printed, _ = mean_and_error(bound_from_pairs(schedule, x, kernel(schedule), seeded(seed)).total)
+    triple, error = mean_and_error(bound_from_triples(schedule, x, kernel(schedule), seeded_noise(seed)).total)
+    printed, _ = mean_and_error(bound_from_pairs(schedule, x, kernel(schedule), seeded_noise(seed)).total)
     two = NoiseSchedule([0.3, 0.3])
-    short, short_error = mean_and_error(bound_from_triples(two, x, kernel(two), seeded(seed)).total)
-    short_printed, _ = mean_and_error(bound_from_pairs(two, x, kernel(two), seeded(seed)).total)
+    short, short_error = mean_and_error(bound_from_triples(two, x, kernel(two), seeded_noise(seed)).total)
+    short_printed, _ = mean_and_error(bound_from_pairs(two, x, kernel(two), seeded_noise(seed)).total)
     return corrected(
         every(
             triple_form=near(triple, EVIDENCE, tolerance=error),
@@ -133,7 +133,7 @@ def which_form_varies_more_depends_on_the_model(seed: int) -> Verdict:
 
     schedule, x = fifty(), column(*[X] * 2 * DRAWS)
     variances = {
-        (name, factor): float(form(schedule, x, kernel(schedule, factor), seeded(seed)).total.var())
+        (name, factor): float(form(schedule, x, kernel(schedule, factor), seeded_noise(seed)).total.var())
         for name, form in (("triple", bound_from_triples), ("second", bound_from_posteriors))
         for factor in (1.0, 0.9)
     }
@@ -154,7 +154,7 @@ def the_second_form_is_the_bound_and_scores_held_out_rows(seed: int) -> Verdict:
     from margin.generative.diffusion.bound import bound_from_posteriors
 
     schedule, x = fifty(), column(*[X] * DRAWS)
-    value, error = mean_and_error(bound_from_posteriors(schedule, x, kernel(schedule), seeded(seed)).total)
+    value, error = mean_and_error(bound_from_posteriors(schedule, x, kernel(schedule), seeded_noise(seed)).total)
     rng = np.random.default_rng(seed)
     train, test = rng.normal(size=(2, 300, 1))
     model = DiffusionModel((32,), n_steps=30, max_iter=40, batch_size=32, learning_rate_init=0.01, random_state=seed)
@@ -199,9 +199,9 @@ def one_step(seed: int) -> Any:
     schedule, beta, spread = NoiseSchedule([0.4]), 0.4, 0.3
     x = torch.from_numpy(np.random.default_rng(seed).normal(size=(50, 2)))
     ours = bound_from_posteriors(
-        schedule, x, lambda z, _: (0.7 * z, torch.tensor(spread, dtype=torch.float64)), seeded(seed)
+        schedule, x, lambda z, _: (0.7 * z, torch.tensor(spread, dtype=torch.float64)), seeded_noise(seed)
     )
-    noise = torch.randn(x.shape, generator=seeded(seed), dtype=torch.float64)
+    noise = torch.randn(x.shape, generator=seeded_noise(seed), dtype=torch.float64)
     mean, log_variance = math.sqrt(1 - beta) * x, torch.full_like(x, math.log(beta))
     z = reparameterize(mean, log_variance, noise)
     log_spread = torch.tensor(math.log(spread), dtype=torch.float64)
@@ -218,7 +218,7 @@ def every_step_has_a_divergence_that_vanishes_for_the_posterior(seed: int) -> Ve
 
     schedule = small()
     x = torch.from_numpy(np.random.default_rng(seed).normal(size=(40, 2)))
-    states = walk(schedule, x, seeded(seed))
+    states = walk(schedule, x, seeded_noise(seed))
     known = consistency_terms(schedule, states, lambda x_t, t: posterior(schedule, x_t, x, t))
     other = consistency_terms(schedule, states, kernel(schedule, 0.8))
     truth = every(
@@ -251,8 +251,10 @@ def a_random_step_times_their_number_is_the_sum(seed: int) -> Verdict:
 
     schedule, x = small(), column(*[0.5] * 40_000)
     reverse = kernel(schedule, 0.7)
-    summed, error = mean_and_error(consistency_terms(schedule, walk(schedule, x, seeded(seed)), reverse).sum(dim=0))
-    single, single_error = mean_and_error(sampled_consistency(schedule, x, reverse, seeded(seed + 1)))
+    summed, error = mean_and_error(
+        consistency_terms(schedule, walk(schedule, x, seeded_noise(seed)), reverse).sum(dim=0)
+    )
+    single, single_error = mean_and_error(sampled_consistency(schedule, x, reverse, seeded_noise(seed + 1)))
     return every(
         unbiased=near(single, summed, tolerance=error + single_error),
         factor=near(single / (schedule.n_steps - 1), summed / 3, tolerance=(error + single_error) / 3),

@@ -27,7 +27,7 @@ def small() -> Any:
     return NoiseSchedule(BETAS)
 
 
-def seeded(seed: int) -> Any:
+def seeded_noise(seed: int) -> Any:
     import torch
 
     return torch.Generator().manual_seed(seed)
@@ -53,14 +53,14 @@ def schedules_grow_and_end_in_noise() -> Verdict:
 def steps_and_closed_form_agree_and_the_end_is_standard_normal(seed: int) -> Verdict:
     import torch
 
-    from margin.generative.diffusion.chain import forward_step, noised, walk
+    from margin.generative.diffusion.chain import add_noise, forward_step, walk
     from margin.generative.diffusion.schedules import NoiseSchedule, noise_schedule
 
     n, schedule = 40_000, noise_schedule("linear", 60)
     rng = np.random.default_rng(seed)
     data = torch.from_numpy(np.where(rng.random((n, 1)) < 0.3, 3.0, -1.0))
-    states = walk(schedule, data, seeded(seed))
-    at_once = noised(schedule, data, 30, torch.from_numpy(rng.standard_normal((n, 1))))
+    states = walk(schedule, data, seeded_noise(seed))
+    at_once = add_noise(schedule, data, 30, torch.from_numpy(rng.standard_normal((n, 1))))
     unit = torch.from_numpy(rng.standard_normal((n, 1)))
     kept = forward_step(schedule, unit, 30, torch.from_numpy(rng.standard_normal((n, 1))))
     error = 1 / math.sqrt(n)
@@ -115,7 +115,7 @@ def the_closed_form_has_the_product_of_the_alphas(seed: int) -> Verdict:
 
     n, schedule = 100_000, small()
     mean, variance = (float(value) for value in noised_law(schedule, column(1.7), LAST))
-    states = walk(schedule, torch.full((n, 1), 1.7, dtype=torch.float64), seeded(seed))
+    states = walk(schedule, torch.full((n, 1), 1.7, dtype=torch.float64), seeded_noise(seed))
     error = ERRORS * math.sqrt(variance / n)
     simulated = (float(states[LAST].mean()), float(states[LAST].var()))
     truth = every(
@@ -134,10 +134,10 @@ def the_closed_form_has_the_product_of_the_alphas(seed: int) -> Verdict:
 
 @claim("diffusion-posterior")
 def the_posterior_is_conditioning_of_a_normal_pair() -> Verdict:
-    from margin.generative.diffusion.chain import noised, posterior
+    from margin.generative.diffusion.chain import add_noise, posterior
 
     schedule = small()
-    x_t = noised(schedule, column(X_0), LAST, column(NOISE))
+    x_t = add_noise(schedule, column(X_0), LAST, column(NOISE))
     bar, alpha = float(schedule.alpha_bars[LAST - 1]), float(schedule.alphas[LAST])
     # Given x_0, (x_{t-1}, x_t) is normal: Var x_{t-1} = 1 - bar, Cov = sqrt(alpha)(1 - bar), Var x_t = 1 - alpha bar.
     gain = math.sqrt(alpha) * (1 - bar) / (1 - alpha * bar)
@@ -155,11 +155,11 @@ def the_posterior_is_conditioning_of_a_normal_pair() -> Verdict:
 def divergence_and_error(kind: str) -> tuple[float, float]:
     """The KL of the shared test point from its means, and the weighted squared error of a prediction."""
     from margin.generative.diffusion.bound import kl_round_normals
-    from margin.generative.diffusion.chain import noised, posterior
+    from margin.generative.diffusion.chain import add_noise, posterior
     from margin.generative.diffusion.predictions import convert, kl_weight, reverse_mean
 
     schedule = small()
-    x_t = noised(schedule, column(X_0), LAST, column(NOISE))
+    x_t = add_noise(schedule, column(X_0), LAST, column(NOISE))
     right, wrong = (convert(schedule, column(x), x_t, LAST, given="x0", wanted=kind) for x in (X_0, GUESS))
     mean, variance = posterior(schedule, x_t, column(X_0), LAST)
     guess = reverse_mean(schedule, wrong, x_t, LAST, kind)
@@ -196,11 +196,11 @@ def the_weighted_error_of_clean_data_is_the_divergence() -> Verdict:
 
 @claim("diffusion-epsilon-prediction")
 def the_weighted_error_of_the_noise_is_the_same_divergence() -> Verdict:
-    from margin.generative.diffusion.chain import noised
+    from margin.generative.diffusion.chain import add_noise
     from margin.generative.diffusion.predictions import reverse_mean, reverse_mean_from_noise
 
     schedule = small()
-    x_t = noised(schedule, column(X_0), LAST, column(NOISE))
+    x_t = add_noise(schedule, column(X_0), LAST, column(NOISE))
     mean = float(reverse_mean_from_noise(schedule, column(NOISE), x_t, LAST))
     divergence, weighted = divergence_and_error("epsilon")
     return every(
@@ -215,12 +215,12 @@ def the_weighted_error_of_the_noise_is_the_same_divergence() -> Verdict:
 def the_weighted_error_of_the_score_is_the_same_divergence(seed: int) -> Verdict:
     import torch
 
-    from margin.generative.diffusion.chain import noised
+    from margin.generative.diffusion.chain import add_noise
     from margin.generative.diffusion.mixture import ExactMixture
     from margin.generative.diffusion.predictions import PREDICTIONS, convert, reverse_mean_from_score
 
     schedule = small()
-    x_t = noised(schedule, column(X_0), LAST, column(NOISE))
+    x_t = add_noise(schedule, column(X_0), LAST, column(NOISE))
     score = convert(schedule, column(X_0), x_t, LAST, given="x0", wanted="score")
     divergence, weighted = divergence_and_error("score")
     rows = torch.from_numpy(np.random.default_rng(seed).normal(size=(4, 3)))
@@ -239,20 +239,22 @@ def the_weighted_error_of_the_score_is_the_same_divergence(seed: int) -> Verdict
     )
     # Data of two clouds after all steps: which gradient explains the scores of their noisy rows?
     data = ExactMixture([[-2.0], [1.0]], [0.5, 0.5], [0.3, 0.7])
-    clean = data.sample(500, seeded(seed)).requires_grad_(True)
-    noisy = noised(schedule, clean, LAST, torch.randn(clean.shape, generator=seeded(seed + 1), dtype=torch.float64))
-    density = data.diffused(schedule, LAST)
+    clean = data.sample(500, seeded_noise(seed)).requires_grad_(True)
+    noisy = add_noise(
+        schedule, clean, LAST, torch.randn(clean.shape, generator=seeded_noise(seed + 1), dtype=torch.float64)
+    )
+    density = data.diffuse(schedule, LAST)
     (of_x_t,) = torch.autograd.grad(noisy.sum(), clean)
     rows_t = noisy.detach().requires_grad_(True)
     (of_log_density,) = torch.autograd.grad(density.log_density(rows_t).sum(), rows_t)
     scores = density.score(rows_t.detach())
     return corrected(
-        every(truth=truth, gradient_of_the_log_density=above(_explained(of_log_density, scores), 0.99)),
-        gradient_of_x_t=above(_explained(of_x_t, scores), 0.0),
+        every(truth=truth, gradient_of_the_log_density=above(_explain(of_log_density, scores), 0.99)),
+        gradient_of_x_t=above(_explain(of_x_t, scores), 0.0),
     )
 
 
-def _explained(predicted: Any, true: Any) -> float:
+def _explain(predicted: Any, true: Any) -> float:
     """1 minus the squared error as a fraction of the variance: 1 is right, 0 no better than the mean of the truth."""
     return 1 - float((predicted - true).square().mean() / true.var())
 

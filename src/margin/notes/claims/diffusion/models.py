@@ -74,7 +74,7 @@ def _what_the_network_estimates(seed: int) -> tuple[float, float]:
     import torch
 
     from margin.generative import DiffusionModel
-    from margin.generative.diffusion.chain import noised
+    from margin.generative.diffusion.chain import add_noise
     from margin.generative.diffusion.mixture import ExactMixture
     from margin.generative.diffusion.schedules import noise_schedule
 
@@ -84,12 +84,12 @@ def _what_the_network_estimates(seed: int) -> tuple[float, float]:
     model = DiffusionModel((32,), prediction="epsilon", n_steps=20, max_iter=25, standardize=False, **FAST)
     model.set_params(random_state=seed).fit(x_0.numpy())
     t, schedule = 8, noise_schedule("cosine", 20)
-    x_t = noised(schedule, x_0, t, torch.randn(x_0.shape, generator=stream, dtype=torch.float64))
+    x_t = add_noise(schedule, x_0, t, torch.randn(x_0.shape, generator=stream, dtype=torch.float64))
     bar = float(schedule.alpha_bars[t])
-    mean = data.denoised(x_t, bar**0.5, (1 - bar) ** 0.5)
+    mean = data.denoise(x_t, bar**0.5, (1 - bar) ** 0.5)
     # Bayes: log p(x_0|x_t) = log p(x_0) + log q(x_t|x_0) - log p(x_t), up to a constant.
     joint = data.log_density(x_0) - 0.5 * ((x_t - bar**0.5 * x_0).square() / (1 - bar))[:, 0]
-    likelihood = joint - data.diffused(schedule, t).log_density(x_t)
+    likelihood = joint - data.diffuse(schedule, t).log_density(x_t)
     denoised = model.denoise(x_t.numpy(), t)[:, 0]
     correlations = [float(np.corrcoef(denoised, truth.numpy())[0, 1]) for truth in (mean[:, 0], likelihood)]
     return correlations[0], correlations[1]
@@ -126,7 +126,7 @@ def _evaluations_per_update(seed: int) -> int:
 def mapped_predictions_have_equal_weighted_losses(seed: int) -> Verdict:
     import torch
 
-    from margin.generative.diffusion.chain import noised
+    from margin.generative.diffusion.chain import add_noise
     from margin.generative.diffusion.predictions import convert, kl_weight
     from margin.generative.diffusion.schedules import noise_schedule
 
@@ -134,7 +134,7 @@ def mapped_predictions_have_equal_weighted_losses(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x_0, noise, guess = (torch.from_numpy(rng.normal(size=(200, 2))) for _ in range(3))
     t = torch.from_numpy(rng.integers(2, 51, size=200))
-    x_t = noised(schedule, x_0, t, noise)
+    x_t = add_noise(schedule, x_0, t, noise)
     clean = convert(schedule, guess, x_t, t, given="epsilon", wanted="x0")
     of_noise, of_clean = (guess - noise).square().sum(dim=1), (clean - x_0).square().sum(dim=1)
     weighted = [kl_weight(schedule, kind)[t] * error for kind, error in (("epsilon", of_noise), ("x0", of_clean))]
@@ -202,7 +202,7 @@ def agreement_rises_and_diversity_falls_with_the_scale(seed: int) -> Verdict:
     import torch
 
     from margin.generative import DiffusionModel
-    from margin.generative.diffusion.guidance import guided
+    from margin.generative.diffusion.guidance import guide
 
     low, high = atlas.row("classifier-free-guidance").values["scales"]  # those that are usual, for text
     X, y = class_blobs(seed)
@@ -216,12 +216,12 @@ def agreement_rises_and_diversity_falls_with_the_scale(seed: int) -> Verdict:
     free, bound = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 0.0])
     return every(
         usual_scales=near(
-            torch.stack([guided(free, bound, scale) for scale in (low, high)]),
+            torch.stack([guide(free, bound, scale) for scale in (low, high)]),
             [[15.0, -12.0], [27.0, -24.0]],
             tolerance=1e-6,
         ),
-        scale_0=equal(bool(torch.equal(guided(free, bound, 0.0), free)), True),
-        scale_1=equal(bool(torch.equal(guided(free, bound, 1.0), bound)), True),
+        scale_0=equal(bool(torch.equal(guide(free, bound, 0.0), free)), True),
+        scale_1=equal(bool(torch.equal(guide(free, bound, 1.0), bound)), True),
         unconditional_is_near_chance=within(by_scale[0.0][0], 0.15, 0.55),
         condition_is_obeyed=above(by_scale[1.0][0], by_scale[0.0][0] + 0.2),
         more_with_guidance=above(by_scale[3.0][0], by_scale[1.0][0]),

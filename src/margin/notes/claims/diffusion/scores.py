@@ -13,7 +13,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, below, corrected, every, near
 from margin.notes.claims import claim
 from margin.notes.claims.chance import ERRORS
-from margin.notes.claims.diffusion.chain import column, seeded
+from margin.notes.claims.diffusion.chain import column, seeded_noise
 
 SIGMA, Y = 0.8, 0.4
 
@@ -34,7 +34,7 @@ def only_the_conditional_score_is_minus_the_scaled_noise(seed: int) -> Verdict:
 
     rng = np.random.default_rng(seed)
     n, noisy = 400_000, noisy_mixture()
-    x = clean_mixture().sample(n, seeded(seed))
+    x = clean_mixture().sample(n, seeded_noise(seed))
     noise = torch.from_numpy(rng.standard_normal((n, 1)))
     y = x + SIGMA * noise
     conditional = -(y - x) / SIGMA**2
@@ -75,7 +75,7 @@ def _clean_from_noise(noise: np.ndarray, x_0: np.ndarray) -> tuple[float, float]
 def the_denoiser_is_a_step_along_the_score(seed: int) -> Verdict:
     from scipy.integrate import quad
 
-    from margin.generative.diffusion.scores import denoised_by_score
+    from margin.generative.diffusion.scores import denoise_by_score
 
     clean, noisy = clean_mixture(), noisy_mixture()
     score = float(noisy.score(column(Y)))
@@ -98,8 +98,8 @@ def the_denoiser_is_a_step_along_the_score(seed: int) -> Verdict:
     truth = every(
         score=near(score, 0.606023, tolerance=5e-7),
         mean_by_integration=near(expected, 0.787855, tolerance=5e-7),
-        tweedie=near(float(denoised_by_score(column(Y), noisy.score(column(Y)), SIGMA)), expected, tolerance=1e-8),
-        exact_denoiser=near(float(clean.denoised(column(Y), 1.0, SIGMA)), expected, tolerance=1e-8),
+        tweedie=near(float(denoise_by_score(column(Y), noisy.score(column(Y)), SIGMA)), expected, tolerance=1e-8),
+        exact_denoiser=near(float(clean.denoise(column(Y), 1.0, SIGMA)), expected, tolerance=1e-8),
         line_of_the_proof=near(proof, scores, tolerance=1e-6),
         trained_by_squared_error=above(_regressed_score(seed), 0.95),
     )
@@ -116,11 +116,11 @@ def _regressed_score(seed: int) -> float:
     from margin.neural.estimators import MLPRegressor
 
     rng = np.random.default_rng(seed)
-    x = clean_mixture().sample(6000, seeded(seed)).numpy()
+    x = clean_mixture().sample(6000, seeded_noise(seed)).numpy()
     y = x + SIGMA * rng.standard_normal(x.shape)
     net = MLPRegressor((32,), max_iter=30, learning_rate_init=0.01, batch_size=200, random_state=seed)
     net.set_params(learning_rate="cosine").fit(y, x[:, 0])
-    test = noisy_mixture().sample(1000, seeded(seed + 1))
+    test = noisy_mixture().sample(1000, seeded_noise(seed + 1))
     scores = noisy_mixture().score(test)[:, 0].numpy()
     estimated = (net.predict(test.numpy()) - test[:, 0].numpy()) / SIGMA**2
     return 1 - float(((estimated - scores) ** 2).mean() / scores.var())
@@ -162,7 +162,7 @@ def tractable_losses_have_the_minimizer_of_the_fisher_divergence(seed: int) -> V
 
     mixture, n = clean_mixture(), 20_000
     rng = np.random.default_rng(seed)
-    x = mixture.sample(n, seeded(seed))
+    x = mixture.sample(n, seeded_noise(seed))
     truth = mixture.score(x)
     directions = torch.from_numpy(rng.choice([-1.0, 1.0], size=(n, 1)))
     noise = torch.from_numpy(rng.standard_normal((n, 1)))
@@ -207,7 +207,7 @@ def _train_score_network(seed: int) -> tuple[float, float]:
         return {"loss": denoising_score_matching(module, batch[0], SIGMA, batch[1])}
 
     network = build(lambda: MLP([1, 32, 1], "tanh"), seed)
-    test = noisy.sample(2000, seeded(seed)).float()
+    test = noisy.sample(2000, seeded_noise(seed)).float()
     truth = noisy.score(test.double()).float()
 
     def divergence() -> float:
@@ -230,10 +230,10 @@ def the_score_with_noise_gives_the_law_but_not_between_far_modes(seed: int) -> V
 
     n, target = 3000, ExactMixture([[1.0, -2.0]], [0.7], [1.0])
     start = torch.from_numpy(np.random.default_rng(seed).normal(size=(n, 2)))
-    samples = langevin(target.score, start, 0.02, 250, seeded(seed)).numpy()
+    samples = langevin(target.score, start, 0.02, 250, seeded_noise(seed)).numpy()
     error = ERRORS * 0.7 / math.sqrt(n)
     far = ExactMixture([[-4.0], [4.0]], [0.5, 0.5], [0.2, 0.8])
-    stuck = langevin(far.score, torch.full((500, 1), -4.0, dtype=torch.float64), 0.01, 300, seeded(seed))
+    stuck = langevin(far.score, torch.full((500, 1), -4.0, dtype=torch.float64), 0.01, 300, seeded_noise(seed))
     return every(
         mean=near(samples.mean(axis=0), [1.0, -2.0], tolerance=error + 0.01),
         covariance=near(np.cov(samples.T), 0.49 * np.eye(2), tolerance=0.07),
@@ -254,10 +254,10 @@ def the_reverse_chain_with_the_exact_denoiser_gives_the_data(seed: int) -> Verdi
 
     def clean(x: Any, t: int) -> Any:
         bar = float(schedule.alpha_bars[t])
-        return data.denoised(x, math.sqrt(bar), math.sqrt(1 - bar))
+        return data.denoise(x, math.sqrt(bar), math.sqrt(1 - bar))
 
     start = torch.from_numpy(np.random.default_rng(seed).standard_normal((n, 1)))
-    x = last(ancestral(schedule, clean, start, seeded(seed)))
+    x = last(ancestral(schedule, clean, start, seeded_noise(seed)))
     error = ERRORS * 0.6 / math.sqrt(n)
     clean_end, noisy_end = _pixels_of_two_values(seed)
     return corrected(
@@ -286,11 +286,11 @@ def _pixels_of_two_values(seed: int) -> tuple[float, float]:
 
     def clean(x: Any, t: int) -> Any:
         bar = float(schedule.alpha_bars[t])
-        return data.denoised(x, math.sqrt(bar), math.sqrt(1 - bar))
+        return data.denoise(x, math.sqrt(bar), math.sqrt(1 - bar))
 
     rng = np.random.default_rng(seed)
     start, z = (torch.from_numpy(rng.standard_normal((n, 1))) for _ in range(2))
-    x = last(ancestral(schedule, clean, start, seeded(seed)))
+    x = last(ancestral(schedule, clean, start, seeded_noise(seed)))
     with_noise = x + math.sqrt(float(schedule.betas[1])) * z
     near_data = [float(((values.abs() - 1).abs() < 0.01).double().mean()) for values in (x, with_noise)]
     return near_data[0], near_data[1]

@@ -38,12 +38,12 @@ def the_loss_is_cross_entropy_and_least_at_the_best_discriminator(seed: int) -> 
     cross_entropy = -np.log(d_real) - np.log1p(-d_fake)
     p, q = rng.dirichlet(np.ones(5), size=2)
 
-    def expected(logits: np.ndarray) -> float:
+    def expect(logits: np.ndarray) -> float:
         """E[loss] over pairs of the two distributions: a real and a made draw at each point of the support."""
         both = discriminator_loss(tensor(logits)[:, None], tensor(logits)[None, :]).numpy()
         return float(p @ both @ q)
 
-    best_logits = minimize(expected, np.zeros(5), tol=1e-12).x
+    best_logits = minimize(expect, np.zeros(5), tol=1e-12).x
     return every(
         cross_entropy=near(discriminator_loss(tensor(real), tensor(fake)).numpy(), cross_entropy, tolerance=1e-12),
         minimizer=near(1 / (1 + np.exp(-best_logits)), optimal_discriminator(p, q), tolerance=1e-3),

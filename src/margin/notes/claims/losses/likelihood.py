@@ -46,7 +46,7 @@ def each_default_loss_is_a_likelihood(seed: int) -> Verdict:
     )
 
 
-def drawn(seed: int) -> dict[str, tuple[torch.Tensor, torch.Tensor, Any]]:
+def draw(seed: int) -> dict[str, tuple[torch.Tensor, torch.Tensor, Any]]:
     """For each family: what a network gives, targets, and SciPy's logarithm of the density."""
     rng = np.random.default_rng(seed)
     raw = torch.from_numpy(rng.normal(size=(20, 3)))
@@ -66,7 +66,7 @@ def drawn(seed: int) -> dict[str, tuple[torch.Tensor, torch.Tensor, Any]]:
 @claim("negative-log-likelihood")
 def negative_log_likelihoods_are_scipys(seed: int) -> Verdict:
     parts = {}
-    for name, (raw, y, logarithms) in drawn(seed).items():
+    for name, (raw, y, logarithms) in draw(seed).items():
         loss, step = losses.build_loss(name), 1e-6
         direction = torch.linspace(-1, 1, raw.numel(), dtype=torch.float64).view_as(raw)
         ahead, behind = (float(loss(raw + s * step * direction, y)) for s in (1, -1))
@@ -132,7 +132,7 @@ def surprise(name: str, raw: torch.Tensor, y: float) -> float:
 @claim("inference-by-mode")
 def predictions_are_the_modes_of_the_distributions(seed: int) -> Verdict:
     parts = {}
-    for name, (raw, _, _) in drawn(seed).items():
+    for name, (raw, _, _) in draw(seed).items():
         loss, theta = losses.build_loss(name), raw[:1]
         if name in ("normal", "laplace"):
             best = optimize.minimize_scalar(partial(surprise, name, theta), bracket=(-1, 1)).x

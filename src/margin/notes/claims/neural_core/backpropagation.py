@@ -20,7 +20,7 @@ def problem(seed: int) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray, 
     return weights, [rng.normal(size=b) for b in SIZES[1:]], rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
 
 
-def backpropagated(seed: int, activation: str) -> tuple[Any, Any]:
+def backpropagate(seed: int, activation: str) -> tuple[Any, Any]:
     """Forward pass and gradients of half the squared error."""
     from margin.neural.backprop import backward_pass, forward_pass
 
@@ -67,7 +67,7 @@ def torch_gradients(seed: int, activation: str) -> list[np.ndarray]:
 
 @claim("backprop-forward-pass")
 def the_forward_pass_keeps_all_f_and_h(seed: int) -> Verdict:
-    (f, h), _ = backpropagated(seed, "tanh")
+    (f, h), _ = backpropagate(seed, "tanh")
     weights, biases, X, _ = problem(seed)
     return every(
         pre_activations=equal(len(f), 3),
@@ -84,7 +84,7 @@ def the_forward_pass_keeps_all_f_and_h(seed: int) -> Verdict:
 def backpropagation_is_the_gradient(seed: int) -> Verdict:
     parts: dict[str, Verdict] = {}
     for activation in ("relu", "tanh", "sigmoid", "softplus", "identity"):
-        _, gradients = backpropagated(seed, activation)
+        _, gradients = backpropagate(seed, activation)
         by_torch = torch_gradients(seed, activation)
         for k in range(3):
             parts[f"{activation}_{k}"] = every(
@@ -93,7 +93,7 @@ def backpropagation_is_the_gradient(seed: int) -> Verdict:
                 biases=near(gradients.biases[k], differences(seed, activation, "biases", k), tolerance=2e-6),
             )
     weights, _, _, Y = problem(seed)
-    forward, gradients = backpropagated(seed, "tanh")
+    forward, gradients = backpropagate(seed, "tanh")
     jacobian = np.stack([weights[1] @ axis for axis in np.eye(SIZES[1])], axis=1)  # of f_1 as h_1 moves along each axis
     last, own_layer = gradients.pre_activations[1], forward.f[1]
     wrong_layer = (1 - np.tanh(own_layer) ** 2) * (last @ weights[1])  # the slope at f_k where f_{k-1} belongs
@@ -106,7 +106,7 @@ def backpropagation_is_the_gradient(seed: int) -> Verdict:
 
 @claim("claim-bias-gradient")
 def bias_gradient_is_the_pre_activation_gradient(seed: int) -> Verdict:
-    _, gradients = backpropagated(seed, "softplus")
+    _, gradients = backpropagate(seed, "softplus")
     parts: dict[str, Verdict] = {}
     for k in range(3):
         summed = gradients.pre_activations[k].sum(axis=0)  # one row per example
@@ -122,7 +122,7 @@ def weight_gradients_are_outer_products(seed: int) -> Verdict:
     from margin.neural.backprop import backward_pass, forward_pass
 
     weights, biases, X, Y = problem(seed)
-    batch_gradients = backpropagated(seed, "tanh")[1]
+    batch_gradients = backpropagate(seed, "tanh")[1]
     total = [np.zeros_like(w) for w in weights]
     ranks, gap = [], 0.0
     for x, y in zip(X, Y):

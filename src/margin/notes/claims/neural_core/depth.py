@@ -21,7 +21,7 @@ def alternating() -> Any:
     )
 
 
-def bent() -> Any:
+def bend() -> Any:
     """Three units with three different slopes on [-1, 1]."""
     from margin.neural.theory import DenseNetwork
 
@@ -33,7 +33,7 @@ def three_folds_of_three_pieces_make_nine_regions() -> Verdict:
     from margin.neural.theory import compose, linear_pieces
 
     notes = atlas.row("example-composed-shallow-networks").values
-    first, second = alternating(), bent()
+    first, second = alternating(), bend()
     both = linear_pieces(compose(first, second)).within(-1, 1)
     x = np.linspace(-1, 1, 501)
     return every(
@@ -48,7 +48,7 @@ def three_folds_of_three_pieces_make_nine_regions() -> Verdict:
 def points_that_are_folded_together_have_one_output() -> Verdict:
     from margin.neural.theory import compose
 
-    first, both = alternating(), compose(alternating(), bent())
+    first, both = alternating(), compose(alternating(), bend())
     y = np.linspace(-0.99, 0.99, 101)
     preimages = [-1 + (y + 1) / 3, 1 / 3 - (y + 1) / 3, 1 / 3 + (y + 1) / 3]
     direction = [
@@ -103,11 +103,11 @@ def widths_1_3_3_1_make_22_parameters(seed: int) -> Verdict:
 @claim("claim-second-layer-clips-shallow-functions")
 def the_second_layer_clips_shallow_functions_of_common_joints(seed: int) -> Verdict:
     from margin.neural.theory import DenseNetwork
-    from margin.neural.theory.pieces import LinearPieces, clip, merged, unit_lines
+    from margin.neural.theory.pieces import LinearPieces, clip, merge, unit_lines
 
     net = DenseNetwork.random((1, 3, 3, 1), np.random.default_rng(seed))
     lines = unit_lines(net, 1)
-    one = lambda pieces, j: merged(LinearPieces(pieces.joints, pieces.slopes[:, [j]], pieces.constants[:, [j]]))  # noqa: E731
+    one = lambda pieces, j: merge(LinearPieces(pieces.joints, pieces.slopes[:, [j]], pieces.constants[:, [j]]))  # noqa: E731
     before = [one(lines, j).joints for j in range(3)]
     zeros = []  # found on a grid, not by the clipping
     x = np.linspace(-60, 60, 600_001)

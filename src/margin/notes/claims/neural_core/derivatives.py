@@ -275,7 +275,7 @@ def the_derivative_in_an_early_layer_is_a_product(seed: int) -> Verdict:
     v3 = np.sin(v2) + 3 * v2 / 5
     chain_rule = slope(v1, 2) * slope(v2, 3) * slope(v3, 4)
     h = 1e-6
-    y = lambda v: _composed(v)  # noqa: E731
+    y = lambda v: _compose(v)  # noqa: E731
     of_theta = [slope(v1, 2), slope(v1, 2) * slope(v2, 3), chain_rule]  # df_2, df_3 and df_4 in theta
     truth = every(
         product=near(product.detach().numpy(), by_autodiff.numpy(), tolerance=1e-12),
@@ -286,7 +286,7 @@ def the_derivative_in_an_early_layer_is_a_product(seed: int) -> Verdict:
     return corrected(truth, printed=near(float(np.prod(of_theta)), chain_rule, tolerance=1e-3))
 
 
-def _composed(v: float) -> float:
+def _compose(v: float) -> float:
     for k in (2, 3, 4):
         v = np.sin(v) + k * v / 5
     return v

@@ -132,14 +132,14 @@ def a_2_1_2_network_written_out(seed: int) -> Verdict:
 def the_2_1_2_example_gives_132_and_028(seed: int) -> Verdict:
     x = np.array([[5.0, 2.0]])
 
-    def rectified(bias: list[float]) -> np.ndarray:
+    def rectify(bias: list[float]) -> np.ndarray:
         net = with_parameters(network(2, 1, 2, seed=seed), ([[0.5, -0.5]], [0.1]), ([[0.7], [0.3]], bias))
         return np.maximum(outputs(net, x)[0], 0)
 
     # The list of parameters leaves out the first output bias, 0.2, which the computation uses.
     return corrected(
-        near(rectified([0.2, -0.2]), [1.32, 0.28], tolerance=1e-12),
-        printed=near(rectified([0.0, -0.2]), [1.32, 0.28], tolerance=1e-6),
+        near(rectify([0.2, -0.2]), [1.32, 0.28], tolerance=1e-12),
+        printed=near(rectify([0.0, -0.2]), [1.32, 0.28], tolerance=1e-6),
     )
 
 

@@ -34,7 +34,7 @@ def linear_residual_blocks_are_the_sum_of_all_paths(seed: int) -> Verdict:
 
     paths = residual_paths(K)
     lengths = [sum(len(path) == k for path in paths) for k in range(K + 1)]
-    bent = sum(_rectified(path, blocks, x) for path in paths)
+    bent = sum(_rectify(path, blocks, x) for path in paths)
     truth = every(
         how_many=equal(len(paths), 2**K),
         lengths=equal(lengths, [1, 6, 15, 20, 15, 6, 1]),
@@ -44,7 +44,7 @@ def linear_residual_blocks_are_the_sum_of_all_paths(seed: int) -> Verdict:
     return corrected(truth, printed=near(bent, through(relu=True), tolerance=1e-6))
 
 
-def _rectified(path: tuple[int, ...], blocks: list[np.ndarray], x: np.ndarray) -> np.ndarray:
+def _rectify(path: tuple[int, ...], blocks: list[np.ndarray], x: np.ndarray) -> np.ndarray:
     for k in path:
         x = blocks[k] @ np.maximum(x, 0)
     return x

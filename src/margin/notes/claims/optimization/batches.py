@@ -57,7 +57,8 @@ def a_batch_has_its_own_surface(seed: int) -> Verdict:
     slopes = [float(np.linalg.norm(problem.gradient(best, rows))) for rows in parts]
     return every(
         mean_of_equal_batches=near(surfaces.mean(axis=0), full, tolerance=1e-10),
-        other_minima=above(min(slopes), 0.01),
+        other_minima=above(min(slopes), 1e-6),  # one batch may come near by luck, and never meets the minimum
+        far_apart=above(float(np.median(slopes)), 0.05),
     )
 
 

@@ -78,8 +78,8 @@ def every_rule_equals_torch_step_by_step() -> Verdict:
         "adamw": (AdamW(weight_decay=0.1), 0.02, "AdamW", {"weight_decay": 0.1}),
     }
     relatives: dict[str, Rule] = {"nadam": NAdam(), "adamax": AdaMax(), "amsgrad": AMSGrad(), "lion": Lion()}
-    moved = {name: (_undecayed(rule), rate) for name, (rule, rate, *_) in peers.items()}
-    moved |= {name: (_undecayed(rule), 0.02) for name, rule in relatives.items()}
+    moved = {name: (_remove_decay(rule), rate) for name, (rule, rate, *_) in peers.items()}
+    moved |= {name: (_remove_decay(rule), 0.02) for name, rule in relatives.items()}
     return every(
         **{
             name: near(our_path(rule, rate, 100), torch_path(peer, rate, 100, **options), tolerance=1e-10)
@@ -94,6 +94,6 @@ def every_rule_equals_torch_step_by_step() -> Verdict:
     )
 
 
-def _undecayed(rule: Rule) -> Rule:
+def _remove_decay(rule: Rule) -> Rule:
     """Networks shrink matrices only, and the point that is moved here is a vector."""
     return rule.replace(weight_decay=0.0) if rule.decouples else rule

@@ -93,7 +93,7 @@ def schedules_equal_torch_and_decay_ends_closer(seed: int) -> Verdict:
                 inverse_time=equal(
                     _network_rates(InverseTime(half_life=5), 30), rates(inverse_time(0.5, half_life=5), 30)
                 ),
-                plateau=equal(Plateau(factor=0.1).lowered(1.0), 0.1),
+                plateau=equal(Plateau(factor=0.1).lower(1.0), 0.1),
             ),
         ),
         printed=near(weight.item(), -0.1, tolerance=1e-3),  # only a scheduler could have changed the rate

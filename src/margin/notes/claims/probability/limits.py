@@ -57,10 +57,10 @@ def noise_blurs_a_density(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x = law.sample(200_000, rng) + sigma * rng.standard_normal(200_000)
     heights, edges = np.histogram(x, bins=24, range=(-3, 3))
-    exact = np.diff(law.noised(sigma).cdf(edges))
+    exact = np.diff(law.add_noise(sigma).cdf(edges))
     return every(
         total=near(np.trapezoid(blurred, grid), 1.0, tolerance=1e-9),
-        variances_grow=near(blurred, law.noised(sigma).pdf(grid), tolerance=1e-8),
+        variances_grow=near(blurred, law.add_noise(sigma).pdf(grid), tolerance=1e-8),
         simulated=near(heights / x.size, exact, tolerance=0.004),
     )
 

@@ -122,11 +122,11 @@ def the_marginal_score_gives_the_posterior_mean(seed: int) -> Verdict:
     prior, noise, y = Mixture([0.3, 0.7], [Normal(-2, 0.5), Normal(1, 0.5)]), 0.8, 0.4
     weight = [integrate.quad(lambda m, k=k: m**k * prior.pdf(m) * Normal(m, noise).pdf(y), -9, 9)[0] for k in (0, 1)]
     direct = weight[1] / weight[0]
-    by_score = tweedie(y, noise**2, prior.noised(noise).score(y))
+    by_score = tweedie(y, noise**2, prior.add_noise(noise).score(y))
     # In a diffusion sqrt(alpha_bar) x_0 has the scaled law, and the noise variance is 1 - alpha_bar.
     alpha_bar, x_t = 0.6, 0.4
     scaled = Mixture(prior.weights, [np.sqrt(alpha_bar) * component for component in prior.components])
-    x_0 = denoised_mean(x_t, alpha_bar, scaled.noised(np.sqrt(1 - alpha_bar)).score(x_t))
+    x_0 = denoised_mean(x_t, alpha_bar, scaled.add_noise(np.sqrt(1 - alpha_bar)).score(x_t))
     rng = np.random.default_rng(seed)
     clean = prior.sample(1_000_000, rng)
     noisy = np.sqrt(alpha_bar) * clean + np.sqrt(1 - alpha_bar) * rng.standard_normal(clean.size)

@@ -72,20 +72,20 @@ def the_correction_is_half_the_hessian_times_the_gradient(seed: int) -> Verdict:
     loss, gradient, hess, start = valley(seed)
     rate = 0.05
 
-    def modified(theta: Any) -> Any:
+    def modify(theta: Any) -> Any:
         g = grad(loss)(theta)
         return loss(theta) + rate / 4 * total(g * g)
 
     points = start + np.random.default_rng(seed).normal(scale=0.5, size=(5, 2))
     fields = [modified_field(gradient(p), hess(p), rate) for p in points]
     h = 1e-5
-    differences = [[(modified(p + h * e) - modified(p - h * e)) / (2 * h) for e in np.eye(2)] for p in points]
+    differences = [[(modify(p + h * e) - modify(p - h * e)) / (2 * h) for e in np.eye(2)] for p in points]
     return every(
-        by_differentiating_twice=near(fields, [grad(modified)(p) for p in points], tolerance=1e-8),
+        by_differentiating_twice=near(fields, [grad(modify)(p) for p in points], tolerance=1e-8),
         by_differences=near(fields, np.array(differences, dtype=float), tolerance=1e-6),
         same_value=near(
             [modified_loss(float(loss(p)), gradient(p), rate) for p in points],
-            [float(modified(p)) for p in points],
+            [float(modify(p)) for p in points],
             tolerance=1e-12,
         ),
         correction_matters=above(float(np.abs(np.array(fields) - [gradient(p) for p in points]).max()), 1e-3),

@@ -185,7 +185,7 @@ def priors_are_penalties_with_a_minus_sign(seed: int) -> Verdict:
     penalty = float(w @ w) / (2 * 0.8**2)
     prior_part = float(normal.log_prob(w).sum()) - constant
 
-    def printed(coef: np.ndarray) -> float:
+    def evaluate_printed(coef: np.ndarray) -> float:
         """What the notes maximize, up to a constant: the sum of the losses times the prior."""
         return float(np.sum((y - X @ coef - by_normal.intercept) ** 2) * np.exp(-coef @ coef / (2 * 0.8**2)))
 
@@ -199,7 +199,7 @@ def priors_are_penalties_with_a_minus_sign(seed: int) -> Verdict:
             sign=near(prior_part, -penalty, tolerance=1e-9),
         ),
         sign_of_the_penalty=near(prior_part, penalty, tolerance=0.1),
-        losses_times_prior=above(printed(w), printed(np.zeros(20))),
+        losses_times_prior=above(evaluate_printed(w), evaluate_printed(np.zeros(20))),
     )
 
 

@@ -71,7 +71,7 @@ def square(rng: np.random.Generator) -> np.ndarray:
 
 
 @cache
-def captioned(seed: int, n_components: int = 512) -> dict[str, Any]:
+def caption(seed: int, n_components: int = 512) -> dict[str, Any]:
     """Bars of four directions and two brightnesses; one combination is never shown in training."""
     rng = np.random.default_rng(seed)
     kinds, lights = ("row", "column", "square", "cross"), ("bright", "dark")
@@ -105,7 +105,7 @@ def captioned(seed: int, n_components: int = 512) -> dict[str, Any]:
 
 @claim("clip")
 def images_find_their_captions(seed: int) -> Verdict:
-    data = captioned(seed)
+    data = caption(seed)
     model, test, names = data["model"], data["test"], [n for n in data["names"] if n != "dark square"]
     prompts = [f"a photo of a {name}" for name in names]
     best = model.similarity(data["images"][test], prompts).argmax(axis=1)
@@ -123,7 +123,7 @@ def images_find_their_captions(seed: int) -> Verdict:
 @claim("zero-shot-classification-clip")
 def names_of_classes_are_a_classifier(seed: int) -> Verdict:
     # Few coordinates: with 512 of them one model in ten does not carry brightness over to a shape it never saw dark.
-    data, rng = captioned(seed, 64), np.random.default_rng(seed + 1)
+    data, rng = caption(seed, 64), np.random.default_rng(seed + 1)
     model, test, names = data["model"], data["test"], data["names"]
     p = model.zero_shot(data["images"][test], names)
     right = np.mean([names[k] in text for k, text in zip(p.argmax(axis=1), data["captions"][test])])
@@ -145,9 +145,9 @@ def names_of_classes_are_a_classifier(seed: int) -> Verdict:
 
 @claim("example-clip-cifar100")
 def the_calls_of_the_snippet(seed: int) -> Verdict:
-    model = captioned(seed)["model"]
+    model = caption(seed)["model"]
     names = [f"class {k}" for k in range(98)] + ["bright row", "dark cross"]
-    image = captioned(seed)["images"][:1]
+    image = caption(seed)["images"][:1]
     image_features = model.encode_images(image)
     text_features = model.encode_texts([f"a photo of a {name}" for name in names])
     similarity = zero_shot_probabilities(image_features, text_features, scale=100.0)

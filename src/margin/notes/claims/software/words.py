@@ -49,7 +49,7 @@ def many_models_are_fitted_by_maximum_likelihood(seed: int) -> Verdict:
         counts_are_frequencies=near(float(np.exp(table.feature_log_prob_[0][1, 1])), frequency, tolerance=1e-6),
         elbo_is_a_bound=above(float(tighter - elbo), 0.0),
         glossary=in_the_glossary("machine-learning-definition", "machine learning"),
-        linked=equal([path.rpartition(".")[2] in _models() for path in _linked()], [True] * 5),
+        linked=equal([path.rpartition(".")[2] in _models() for path in _link()], [True] * 5),
     )
 
 
@@ -67,7 +67,7 @@ def _last_loss(net: Any, X: np.ndarray, labels: np.ndarray) -> float:
     return float(cross_entropy(both, torch.from_numpy(labels)))
 
 
-def _linked() -> list[str]:
+def _link() -> list[str]:
     return [path for path in atlas.row("machine-learning-definition").code if "report" not in path]
 
 

@@ -28,7 +28,7 @@ from margin.optimize import minimize
 from margin.trees import DecisionTreeClassifier, RandomForestClassifier
 
 
-def _labeled(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _label(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X, theta = rng.normal(size=(n, 2)), np.array([1.5, -1.0])
     return X, (rng.random(n) < expit(0.4 + X @ theta)).astype(int), np.array([0.4, 1.5, -1.0])
@@ -65,7 +65,7 @@ def _directions_that_part_the_classes(X: np.ndarray, y: np.ndarray) -> dict[str,
 
 @claim("logistic-regression")
 def the_likelihood_is_maximized_where_it_has_a_maximum(seed: int) -> Verdict:
-    X, y, _ = _labeled(seed)
+    X, y, _ = _label(seed)
     model = LogisticRegression(penalty=None, tol=1e-10).fit(X, y)
     theta = np.append(model.coef_[0], model.intercept_)
     likelihood = Likelihood(LabeledRows(X, y, None), 1, 0.0, True)
@@ -98,7 +98,7 @@ def the_likelihood_is_maximized_where_it_has_a_maximum(seed: int) -> Verdict:
 
 @claim("claim-logistic-target-is-bernoulli")
 def cross_entropy_is_the_bernoulli_likelihood(seed: int) -> Verdict:
-    X, y, _ = _labeled(seed)
+    X, y, _ = _label(seed)
     proba = LogisticRegression(penalty=None).fit(X, y).predict_proba(X)
     by_law = -np.mean([float(Bernoulli(p).log_prob(label)) for p, label in zip(proba[:, 1], y)])
     return near(log_loss(y, proba), by_law, tolerance=1e-12)
@@ -106,7 +106,7 @@ def cross_entropy_is_the_bernoulli_likelihood(seed: int) -> Verdict:
 
 @claim("log-odds")
 def the_log_odds_are_linear_with_a_plus_sign(seed: int) -> Verdict:
-    X, y, truth = _labeled(seed, 4000)
+    X, y, truth = _label(seed, 4000)
     model = LogisticRegression(penalty=None, tol=1e-10).fit(X, y)
     table = model.summary(X, y).table
     p = model.predict_proba(X)[:, 1]
@@ -131,7 +131,7 @@ def the_log_odds_are_linear_with_a_plus_sign(seed: int) -> Verdict:
 @claim("claim-threshold-half-is-sign-rule")
 def one_half_is_the_sign(seed: int) -> Verdict:
     f = np.random.default_rng(seed).normal(scale=10, size=100_000)
-    X, y, _ = _labeled(seed)
+    X, y, _ = _label(seed)
     model = LogisticRegression().fit(X, y)
     by_sign = model.classes_[(model.decision_function(X) > 0).astype(int)]
     return every(

@@ -20,7 +20,7 @@ def _dual(kernel: Kernel, X: np.ndarray, y: np.ndarray, C: float) -> DualProblem
     return DualProblem(columns_of(kernel, X), y.astype(np.float64), low, high, 0.0, 1e-9)
 
 
-def _solved(problem: DualProblem) -> DualProblem:
+def _solve(problem: DualProblem) -> DualProblem:
     while not problem.solved:
         problem.step()
     return problem
@@ -37,7 +37,7 @@ def _dual_of_a_soft_margin(seed: int) -> dict[str, Verdict]:
     """The box, the balance and the gap with the primal, and scikit-learn's multipliers, for a curved kernel."""
     X, y = overlapping(seed, 80)
     kernel, C = RBF(0.8), 1.7
-    problem = _solved(_dual(kernel, X, y, C))
+    problem = _solve(_dual(kernel, X, y, C))
     K = kernel(X, X)
     theirs = peer.SVC(C=C, kernel="precomputed", tol=1e-8).fit(K, y)
     alpha = np.zeros(len(y))
@@ -82,7 +82,7 @@ def no_gap_here_but_not_everywhere(seed: int) -> Verdict:
     X, y = overlapping(seed, 60)
     started = _dual(LinearKernel(), X, y, 0.7)
     before, nothing = duality_gap(started), float(np.sum(started.beta**2))
-    solved = _solved(started)
+    solved = _solve(started)
     K = X @ X.T
     primal, dual = _both_objectives(solved, K, y, 0.7)
     truth = every(

@@ -43,26 +43,26 @@ def each_token_is_fed_back(seed: int) -> Verdict:
     def model(ids: list[int]) -> np.ndarray:
         return table[ids[-1]]
 
-    def drawn(**options: object) -> tuple[list[int], list[float]]:
+    def draw(**options: object) -> tuple[list[int], list[float]]:
         tokens, log_p = zip(*generate(model, [0], 30, **options), strict=True)  # type: ignore[arg-type]
         return list(tokens), list(log_p)
 
-    greedy, log_p = drawn(mode="greedy")
+    greedy, log_p = draw(mode="greedy")
     by_hand = [0]
     for _ in range(30):
         by_hand.append(int(table[by_hand[-1]].argmax()))
-    sampled, sampled_log_p = drawn(random_state=seed)
+    sampled, sampled_log_p = draw(random_state=seed)
     before = [0, *sampled[:-1]]
     sequence = float(log_softmax(table, axis=1)[before, sampled].sum())
-    few, _ = drawn(top_k=2, random_state=seed)
+    few, _ = draw(top_k=2, random_state=seed)
     allowed = np.argsort(-table, axis=1)[:, :2]
     return every(
         greedy=equal(greedy, by_hand[1:]),
-        greedy_is_deterministic=equal(drawn(mode="greedy", random_state=seed + 1), (greedy, log_p)),
-        same_seed_same_text=equal(drawn(random_state=seed)[0], sampled),
-        another_seed_another_text=equal(drawn(random_state=seed + 1)[0] == sampled, False),
-        temperature_zero_is_greedy=equal(drawn(temperature=0.0, random_state=seed)[0], greedy),
-        and_its_limit=equal(drawn(temperature=1e-4, random_state=seed)[0], greedy),
+        greedy_is_deterministic=equal(draw(mode="greedy", random_state=seed + 1), (greedy, log_p)),
+        same_seed_same_text=equal(draw(random_state=seed)[0], sampled),
+        another_seed_another_text=equal(draw(random_state=seed + 1)[0] == sampled, False),
+        temperature_zero_is_greedy=equal(draw(temperature=0.0, random_state=seed)[0], greedy),
+        and_its_limit=equal(draw(temperature=1e-4, random_state=seed)[0], greedy),
         sum_of_steps=near(sum(sampled_log_p), sequence, tolerance=1e-9),
         top_k=equal(all(t in allowed[b] for b, t in zip([0, *few[:-1]], few, strict=True)), True),
         a_distribution=near(

@@ -110,12 +110,12 @@ def the_first_token_tells_whether_sentences_follow(seed: int) -> Verdict:
     def loss(step: int) -> Tensor:
         rows = torch.from_numpy(order[step])
         states = model.states(ids[rows], segments[rows])
-        return functional.cross_entropy(model.next_sentence(model.pooled(states)), follows[rows])
+        return functional.cross_entropy(model.next_sentence(model.pool(states)), follows[rows])
 
     train(model, loss, len(order))
     new_ids, new_segments, true = as_ids(sentence_pairs(documents(rng, 60), random_state=seed + 1))
     with torch.no_grad():
-        predicted = model.next_sentence(model.pooled(model.states(new_ids, new_segments))).argmax(dim=1)
+        predicted = model.next_sentence(model.pool(model.states(new_ids, new_segments))).argmax(dim=1)
     return every(
         half_are_true=within(float(follows.double().mean()), 0.499, 0.502),
         true_pairs_follow=equal(all(set(a.split()) <= words_of(b) for a, b, follows in pairs if follows), True),

@@ -76,11 +76,11 @@ def fine_tuned(seed: int, *, pretrained: bool) -> float:
     steps = 120 if pretrained else 0
     given = [mask_tokens(ids(rng, 32, 0, 6)[0], MASK, rate=0.3, random_state=rng) for _ in range(steps)]
 
-    def masked(step: int) -> Tensor:
+    def mask(step: int) -> Tensor:
         inputs, targets, positions = (torch.from_numpy(part) for part in given[step])
         return masked_token_loss(model(inputs).tokens, targets, positions)
 
-    train(model, masked, steps)
+    train(model, mask, steps)
     head = build(lambda: nn.Linear(model.config.d_model, 1), seed)  # the added output layer
     tokens, good = (torch.from_numpy(part) for part in ids(rng, 64, 0, LABELED))
 

@@ -197,7 +197,7 @@ def a_causal_mask_hides_what_comes_later(seed: int) -> Verdict:
 
     q, k, v = (draw(seed + i, 6, 4) for i in range(3))
     attended = attention(q, k, v, causal=True)
-    changed = attention(q, *(_changed(part, 3) for part in (k, v)), causal=True)
+    changed = attention(q, *(_change(part, 3) for part in (k, v)), causal=True)
     return every(
         earlier_outputs=equal(gap(changed.output[:3], attended.output[:3]), 0.0),
         later_outputs=above(gap(changed.output[3:], attended.output[3:]), 0.01),
@@ -207,7 +207,7 @@ def a_causal_mask_hides_what_comes_later(seed: int) -> Verdict:
     )
 
 
-def _changed(x: Any, start: int) -> Any:
+def _change(x: Any, start: int) -> Any:
     x = x.clone()
     x[start:] += 5.0
     return x

@@ -66,7 +66,7 @@ def a_block_is_torchs_layer(seed: int) -> Verdict:
     from margin.neural.attention import TransformerBlock, TransformerConfig
     from margin.neural.weights import build
 
-    def compared(norm_first: bool) -> float:
+    def compare(norm_first: bool) -> float:
         config = TransformerConfig(16, 4, norm_first=norm_first, activation="relu", position="none")
         ours = build(lambda: TransformerBlock(config), seed, torch.float64)
         theirs = build(
@@ -97,8 +97,8 @@ def a_block_is_torchs_layer(seed: int) -> Verdict:
     x, order = draw(seed, 1, 6, 8), torch.tensor([5, 3, 1, 0, 2, 4])
     notes = atlas.row("transformer-block").values
     return every(
-        post_norm=below(compared(False), 1e-12),
-        pre_norm=below(compared(True), 1e-12),
+        post_norm=below(compare(False), 1e-12),
+        pre_norm=below(compare(True), 1e-12),
         shape=equal(tuple(free(x).shape), (1, 6, 8)),
         permutes=below(gap(free(x[:, order]), free(x)[:, order]), 1e-12),
         each_token_by_itself=below(gap(free.feed(x[:, 2:3]), free.feed(x)[:, 2:3]), 1e-12),
@@ -142,7 +142,7 @@ def a_decoder_learns_to_continue_text(seed: int) -> Verdict:
 
     model, new = small_language_model(seed), sentences(seed + 100, 20)
     module = model._ready_module()
-    ids = torch.from_numpy(model._codes().joined(new[:1], "")[None])
+    ids = torch.from_numpy(model._codes().join_texts(new[:1], "")[None])
     with torch.inference_mode():
         p = module(ids[:, :20]).double().softmax(dim=-1).sum(dim=-1)
     text = model.generate("the cat ", max_tokens=40, random_state=seed)

@@ -69,15 +69,15 @@ def _members_are_averaged_or_vote(seed: int) -> dict[str, Verdict]:
 
 @claim("bagging")
 def bagging_lowers_variance_so_it_suits_full_trees_not_stumps(seed: int) -> Verdict:
-    def bagged(depth: int | None) -> Any:
+    def bag(depth: int | None) -> Any:
         return lambda i: BaggingRegressor(
             DecisionTreeRegressor(max_depth=depth), 8, n_jobs=1, random_state=1000 * seed + i
         )
 
     full, full_bias = spread_of(seed, lambda _: DecisionTreeRegressor(), 16)
-    many, many_bias = spread_of(seed, bagged(None), 16)
+    many, many_bias = spread_of(seed, bag(None), 16)
     stump, stump_bias = spread_of(seed, lambda _: DecisionTreeRegressor(max_depth=1), 16)
-    stumps, stumps_bias = spread_of(seed, bagged(1), 16)
+    stumps, stumps_bias = spread_of(seed, bag(1), 16)
     return corrected(
         every(
             **_members_are_averaged_or_vote(seed),

@@ -32,7 +32,7 @@ def alternate_maximization_of_the_one_and_only_bound(seed: int) -> Verdict:
     heads = rng.binomial(20, np.where(rng.random(400) < 0.3, 0.8, 0.4))
     coins = coins_em(heads, np.full(400, 20), [0.7, 0.5])
     X = overlapping(seed)
-    starts = [_fitted(X, X[rows]) for rows in ([0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11])]
+    starts = [_fit(X, X[rows]) for rows in ([0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11])]
     mixture = starts[0]._mixture()
     table, prior = log_joint(X, mixture), np.log(mixture.weights)
     q = rng.dirichlet(np.ones(3), size=len(X))
@@ -59,7 +59,7 @@ def _start(means: np.ndarray) -> dict[str, Any]:
     return {"n_components": k, "max_iter": 40, "tol": 0.0, **start}
 
 
-def _fitted(X: np.ndarray, means: np.ndarray) -> GaussianMixture:
+def _fit(X: np.ndarray, means: np.ndarray) -> GaussianMixture:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fixed number of steps is not meant to converge
         return GaussianMixture(**_start(means)).fit(X)

@@ -189,11 +189,11 @@ def proposals_near_the_posterior_waste_no_draws(seed: int) -> Verdict:
     shrink = 1 / (1 + deviation**2)  # the posterior is N(shrink x, shrink deviation^2); q is 1.3 times as wide
     mean, spread = np.full(d, shrink), np.full(d, 1.3 * deviation * math.sqrt(shrink))
 
-    def proposed() -> tuple[np.ndarray, np.ndarray]:
+    def propose() -> tuple[np.ndarray, np.ndarray]:
         z = rng.normal(mean, spread, size=(200, d))
         return z, importance_log_weights(z, mean, spread)
 
-    by_prior, by_q = ([draw() for _ in range(100)] for draw in (lambda: prior_draws(200, d, rng), proposed))
+    by_prior, by_q = ([draw() for _ in range(100)] for draw in (lambda: prior_draws(200, d, rng), propose))
     logs = [[log_marginal(x, likelihood, *pair)[0] for pair in pairs] for pairs in (by_prior, by_q)]
     sizes = [
         float(np.mean([effective_sample_size(likelihood(x, z)[0] + w) for z, w in pairs])) for pairs in (by_prior, by_q)

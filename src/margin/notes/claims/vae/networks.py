@@ -24,9 +24,9 @@ def network(
     from margin.generative.vae_network import VAENetwork
     from margin.neural.weights import build
 
-    def drawn() -> VAENetwork:
+    def draw() -> VAENetwork:
         made = VAENetwork(n_features, n_components, hidden, activation, **options)
         last_layer(made.encoder).reset_parameters()
         return made
 
-    return build(drawn, seed=seed, dtype=torch.float64)
+    return build(draw, seed=seed, dtype=torch.float64)

@@ -101,7 +101,7 @@ def prepare(data: Any, request: ComparisonRequest, out: Path | None) -> Generati
         "kinds": dict(request.kinds),
     }
     comparison.run = Run.open(comparison.run.folder, identity, data=opened.name)
-    comparison.measured = _kept(comparison)
+    comparison.measured = _load_measured(comparison)
     return comparison
 
 
@@ -149,7 +149,7 @@ def _add(comparison: GenerativeComparison, measured: Measured) -> None:
         file.write(json.dumps(asdict(measured)) + "\n")
 
 
-def _kept(comparison: GenerativeComparison) -> list[Measured]:
+def _load_measured(comparison: GenerativeComparison) -> list[Measured]:
     """What an earlier start measured with the same settings; what failed or was cut short runs again."""
     path = comparison.run.folder / TRIALS
     by_model: dict[str, Measured] = {}

@@ -12,7 +12,7 @@ from margin.core.records import Record
 from margin.core.watching import Watcher, watch
 from margin.selection.schedule import seconds_text
 
-__all__ = ["Asking", "Deadline", "TimeShares", "TooDear", "ended_by"]
+__all__ = ["Asking", "Deadline", "TimeShares", "TooDear", "end_at"]
 
 #: Of a model's share, what its fit may take: the rest is for asking it. Of all that is left, what that may take.
 FIT_PART, ASKING_PART = 0.75, 0.5
@@ -73,7 +73,7 @@ class Deadline(Watcher):
             timer.cancel()
 
 
-def ended_by(deadline: Deadline | None) -> AbstractContextManager[None]:
+def end_at(deadline: Deadline | None) -> AbstractContextManager[None]:
     """Inside it, fits end at the deadline, if there is one."""
     return nullcontext() if deadline is None else watch(deadline)
 

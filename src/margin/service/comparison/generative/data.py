@@ -47,10 +47,10 @@ def open_rows(
     data: Any, *, held_out: float, ignore: Sequence[str], kinds: Mapping[str, str], seed: int
 ) -> GenerativeData:
     """Open ``data``; rows with a missing entry and columns that are neither numbers nor categories are left out."""
-    name, table, given, shape, remarks = _opened(data)
+    name, table, given, shape, remarks = _open_data(data)
     image = shape is not None
     if not image:
-        table, more_remarks = _described(table, ignore, kinds)
+        table, more_remarks = _describe_columns(table, ignore, kinds)
         remarks += more_remarks
     elif ignore or kinds:
         raise BadRequest("compare: ignore and kinds name the columns of a table; these are images.")
@@ -70,13 +70,13 @@ def open_rows(
     order = division.permutation(len(rows))
     n_held_out = round(held_out * len(rows))
     train, rest = rows[np.sort(order[n_held_out:])], rows[np.sort(order[:n_held_out])]
-    rest, more_remarks = _seen(columns, train, rest)
+    rest, more_remarks = _keep_seen(columns, train, rest)
     return GenerativeData(
         name, TableCode.of(columns, train), train, rest, _hash(table), given, remarks + more_remarks, shape
     )
 
 
-def _opened(data: Any) -> tuple[str, Table, str, tuple[int, ...] | None, list[str]]:
+def _open_data(data: Any) -> tuple[str, Table, str, tuple[int, ...] | None, list[str]]:
     """Name, table, how it was given, shape of images and remarks."""
     if isinstance(data, str | Path):
         return _from_spec(str(data))
@@ -119,7 +119,7 @@ def _table_of(X: np.ndarray, names: Sequence[str]) -> Table:
     return Table({name: X[:, j] for j, name in enumerate(names)})
 
 
-def _described(table: Table, ignore: Sequence[str], kinds: Mapping[str, str]) -> tuple[Table, list[str]]:
+def _describe_columns(table: Table, ignore: Sequence[str], kinds: Mapping[str, str]) -> tuple[Table, list[str]]:
     """The columns of numbers and categories, and a remark for each of the others."""
     try:
         profile = data_package.profile(table, kinds=kinds, ignore=ignore)
@@ -157,7 +157,7 @@ def _complete(table: Table) -> tuple[Table, list[str]]:
     return table.take(~gone), [f"{int(gone.sum()):,} of {len(gone):,} rows have a missing entry and are left out."]
 
 
-def _seen(columns: Sequence[CodedColumn], train: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def _keep_seen(columns: Sequence[CodedColumn], train: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Held-out rows whose categories all occur in the training rows: any other has probability 0 for a count."""
     known = np.ones(len(rest), dtype=bool)
     for j, column in enumerate(columns):

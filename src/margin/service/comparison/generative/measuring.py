@@ -13,7 +13,7 @@ from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.neighbors.density.base import StateDensity
 from margin.selection.generators import capabilities, evaluate_generator
-from margin.service.comparison.generative.budget import FIT_PART, Asking, Deadline, TooDear, ended_by
+from margin.service.comparison.generative.budget import FIT_PART, Asking, Deadline, TooDear, end_at
 from margin.service.comparison.generative.columns import MOST_CATEGORIES, TableCode
 from margin.service.comparison.generative.data import GenerativeData
 
@@ -141,7 +141,7 @@ def measure(
         model = make_model(name, settings, data, seed)  # imports what it needs, which is not its own time
         deadline = None if seconds is None else Deadline(FIT_PART * seconds)
         started = time.perf_counter()
-        with ended_by(deadline):
+        with end_at(deadline):
             fitted = FittedGenerator(model, data.code).fit(data.train, rng)
         fit_seconds = time.perf_counter() - started
         started = time.perf_counter()

@@ -14,7 +14,7 @@ import numpy as np
 
 from margin.runs import Run
 from margin.runs.temporary import temporary_folder
-from margin.service.comparison.generative.budget import TimeShares, ended_by
+from margin.service.comparison.generative.budget import TimeShares, end_at
 from margin.service.comparison.generative.data import GenerativeData
 from margin.service.comparison.generative.keeping import keep_generator
 from margin.service.comparison.generative.measuring import MEASURES, FittedGenerator, Measured, make_model
@@ -82,7 +82,7 @@ class GenerativeComparison:
         rows = np.concatenate([self.data.train, self.data.held_out])
         model = make_model(name, self.candidates[name], self.data, self.request.seed)
         measured = next(m for m in self.measured if m.model == name)
-        with ended_by(self.budget.rest(least=measured.fit_seconds)):
+        with end_at(self.budget.rest(least=measured.fit_seconds)):
             return FittedGenerator(model, self.data.code).fit(rows, np.random.default_rng([self.request.seed, 2]))
 
     @property
