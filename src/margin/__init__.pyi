@@ -6,6 +6,7 @@ from margin.core.records import Record as Record
 from margin.core.watching import watch as watch
 from margin.data.streams import stream as stream
 from margin.neural.estimators.rate_range import find_rate as find_rate
+from margin.neural.estimators.time_report import profile_fit as profile_fit
 from margin.runs import Run as Run
 from margin.runs import fit as fit
 from margin.runs.tracking import track as track

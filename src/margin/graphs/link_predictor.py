@@ -165,7 +165,7 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         source, target = graph.edges if pairs is None else _ends(pairs, len(graph))
         with torch.inference_mode(), torch_threads(1):
             tensors = self._tensors([graph], next(module.parameters()))
-            scores = module(tensors, self._placed(source), self._placed(target))
+            scores = module(tensors, self._to_device(source), self._to_device(target))
         scores = scores.numpy(force=True).astype(np.float64)
         return softmax_rows(np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores)
 

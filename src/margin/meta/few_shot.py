@@ -229,8 +229,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def _keep_prototypes(self, rows: EpisodeRows) -> None:
         self.prototypes_ = None
         if self.method in EMBEDDING:
-            z = _embed(self._ready_module(), self._placed(rows.X))
-            self.prototypes_ = prototypes(z, self._placed(rows.y), len(self.classes_)).numpy(force=True)
+            z = _embed(self._ready_module(), self._to_device(rows.X))
+            self.prototypes_ = prototypes(z, self._to_device(rows.y), len(self.classes_)).numpy(force=True)
 
     def _scores(self, X: Any, support: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "prototypes_")
@@ -248,7 +248,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         y, k = torch.from_numpy(codes), len(classes)
         if self.method in EMBEDDING:
             return classes, self._by_similarity(torch.from_numpy(self.embed(support)), y, X, k)
-        return classes, self._by_descent(self._tensor(support), self._placed(codes), X, k)
+        return classes, self._by_descent(self._tensor(support), self._to_device(codes), X, k)
 
     def _by_similarity(self, near: Tensor, y: Tensor, X: Any, k: int) -> np.ndarray:
         scorer = matching_log_probabilities if self.method == "matching" else prototype_scores
@@ -284,7 +284,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         )
         X = Scaling(self.center_, self.scale_).apply(X)
         check_magnitude("FewShotLearner", "X in standard deviations of the training rows", X, LARGEST_DEVIATION)
-        return self._placed(np.ascontiguousarray(X))
+        return self._to_device(np.ascontiguousarray(X))
 
     def _scaling(self, X: np.ndarray) -> Scaling:
         """Mean and deviation of every column; of pixels one deviation, or those that seldom differ would count most."""

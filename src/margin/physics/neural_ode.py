@@ -267,7 +267,7 @@ class NeuralODE(NeuralEstimator):
             if X.ndim == 2:
                 raise ValueError("NeuralODE: times must be given where X has states and not trajectories.")
             times = self.interval_ * np.arange(X.shape[1])
-        start = self._placed(np.ascontiguousarray(X[:, 0] if X.ndim == 3 else X))
+        start = self._to_device(np.ascontiguousarray(X[:, 0] if X.ndim == 3 else X))
         with torch.inference_mode(), torch_threads(1):
             times = _times(times)
             most = max((abs(b - a) for a, b in pairwise(times)), default=0.0)

@@ -190,7 +190,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         if self.residual is None:
             raise ValueError("PINN: residual must be a function to be evaluated; got None.")
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
-        x = self._placed(np.array(X)).requires_grad_()
+        x = self._to_device(np.array(X)).requires_grad_()
         with torch_threads(1):
             parts = equations(self.residual(module(x), x, **dict(module.coefficients.items())), len(x))
         return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy(force=True)
