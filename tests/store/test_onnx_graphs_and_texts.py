@@ -55,6 +55,13 @@ def test_a_recurrent_classifier_reads_texts_from_both_ends(tmp_path):
         np.testing.assert_allclose(found, model.predict_proba(SENTENCES[:n]), atol=1e-5)
 
 
+def test_a_plain_recurrent_cell_is_refused(tmp_path):
+    model = margin.TextClassifier("rnn", cell="rnn", d_model=4, hidden_size=2, max_iter=1, random_state=0)
+    model.fit(SENTENCES, [len(text) > 9 for text in SENTENCES])
+    with pytest.raises(CannotExport, match="cell 'rnn' cannot be exported"):
+        export_onnx(model, tmp_path / "model.onnx")
+
+
 def test_hidden_tokens(tmp_path):
     model = margin.MaskedLanguageModel(d_model=8, n_heads=2, n_blocks=2, **SETTINGS).fit(SENTENCES)
     session = session_of(model, tmp_path)

@@ -61,7 +61,7 @@ def resized(image: np.ndarray, height: int, width: int) -> np.ndarray:
     """An image (h, w) or (h, w, c) of another size; bytes stay bytes.
 
     >>> resized(np.array([[0.0, 2.0, 4.0, 6.0]]), 1, 2)
-    array([[1.28571429, 4.71428571]])
+    array([[1.42857143, 4.57142857]])
     """
     rows, columns = _weights(image.shape[0], height), _weights(image.shape[1], width)
     out = np.einsum("ih,hw...,jw->ij...", rows, image.astype(np.float64), columns, optimize=True)

@@ -16,6 +16,7 @@ from margin.neural.attention.relative import RelativeBias
 from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.tagging import PiecesTaggingNetwork
 from margin.neural.nets.text import TokenEncoder
+from margin.store.onnx.graph import CannotExport
 
 __all__ = ["CachedDecoder", "HiddenTokens", "Tags", "for_any_length"]
 
@@ -104,6 +105,8 @@ class ReadBothWays(nn.Module):
 
     def __init__(self, layer: Any):
         super().__init__()
+        if not isinstance(layer, nn.GRU | nn.LSTM):
+            raise CannotExport("export_onnx: recurrent layers of cell 'rnn' cannot be exported; 'gru' and 'lstm' can.")
         options = {"batch_first": True, "bias": layer.bias}
         self.forward_layer = type(layer)(layer.input_size, layer.hidden_size, **options)
         self.backward_layer = type(layer)(layer.input_size, layer.hidden_size, **options)
