@@ -143,37 +143,37 @@ def _graph_inputs(model: Any) -> list[NetworkInput]:
     ]
 
 
-class ScaledTargets(nn.Module):
-    """Outputs (n, 1) of a body as targets in their units."""
+class GraphTargets(nn.Module):
+    """Outputs (n, 1) for graphs as targets in their units."""
 
     def __init__(self, body: nn.Module, center: float, scale: float):
         super().__init__()
         self.body, self.center, self.scale = body, center, scale
 
-    def forward(self, *inputs: Tensor) -> Tensor:
-        out: Tensor = self.body(*inputs) * self.scale + self.center
+    def forward(self, nodes: Tensor, adjacency: Tensor, inside: Tensor) -> Tensor:
+        out: Tensor = self.body(nodes, adjacency, inside) * self.scale + self.center
         return out
 
 
-class LastSoftmax(nn.Module):
-    """Probabilities of classes, which are the last axis of what a body gives."""
+class GraphProbabilities(nn.Module):
+    """Probabilities of classes, which are the last axis of what a body gives for graphs or their nodes."""
 
     def __init__(self, body: nn.Module):
         super().__init__()
         self.body = body
 
-    def forward(self, *inputs: Tensor) -> Tensor:
-        return torch.softmax(self.body(*inputs), dim=-1)
+    def forward(self, nodes: Tensor, adjacency: Tensor, inside: Tensor) -> Tensor:
+        return torch.softmax(self.body(nodes, adjacency, inside), dim=-1)
 
 
 def _graphs(model: Any) -> ExportedNetwork:
     body = DenseGraphNetwork(model.module_, type(model).__name__).float()
     if hasattr(model, "target_center_"):
-        module: nn.Module = ScaledTargets(body, float(model.target_center_), float(model.target_scale_))
+        module: nn.Module = GraphTargets(body, float(model.target_center_), float(model.target_scale_))
         return ExportedNetwork(module, _graph_inputs(model), ["prediction"])
     of_graphs = model.network_["level"] == "graph"
     return ExportedNetwork(
-        LastSoftmax(body), _graph_inputs(model), ["probabilities"], model.classes_ if of_graphs else None
+        GraphProbabilities(body), _graph_inputs(model), ["probabilities"], model.classes_ if of_graphs else None
     )
 
 
