@@ -75,7 +75,7 @@ class Rows(nn.Module):
         z = torch.where(hidden, 0.0, (x - self.center) / self.scale)
         u = z / (1 + (z / BOUND).square()).sqrt()
         if self.gaps:
-            u = torch.cat([u, hidden[:, self.gaps]], dim=1)
+            u = torch.cat([u, hidden[:, self.gaps].to(u)], dim=1)
         out: Tensor = self.body(u.to(self.dtype))
         return out
 
@@ -163,7 +163,8 @@ class GraphProbabilities(nn.Module):
         self.body = body
 
     def forward(self, nodes: Tensor, adjacency: Tensor, inside: Tensor) -> Tensor:
-        return torch.softmax(self.body(nodes, adjacency, inside), dim=-1)
+        p = torch.softmax(self.body(nodes, adjacency, inside), dim=-1)
+        return p if p.ndim == 2 else p * inside[..., None]  # what fills a graph up has no class
 
 
 def _graphs(model: Any) -> ExportedNetwork:
