@@ -53,7 +53,7 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
     settings = Settings(str(folder / CONFIG), read_json(folder / CONFIG))
     path = folder / WEIGHTS
     if not path.is_file():
-        raise ValueError(f"load_transformers: {folder} must have a file {WEIGHTS}; it has none.")
+        raise ValueError(f"load_transformers: {folder} must have a file {WEIGHTS}; pickled weights are not read.")
     try:
         with safe_open(path, framework="pt") as file:
             stored = _stored_names(file.keys(), str(settings.kind))
