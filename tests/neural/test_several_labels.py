@@ -17,11 +17,11 @@ TEXTS = [" ".join(["film", *(WORDS[k] for k in (0, 1) if row[k])]) for row in Y]
 
 SETTINGS = {"random_state": 0}
 CASES = {
-    "rows": (margin.TabularNetClassifier, {"n_networks": 2, "max_iter": 15}, X),
+    "rows": (margin.TabularNetClassifier, {"n_networks": 1, "hidden_layer_sizes": (16,), "max_iter": 15}, X),
     "images": (margin.CNNClassifier, {"architecture": ["conv 4 3", "dense 8"], "max_iter": 20}, IMAGES),
     "patches": (
         margin.VisionTransformer,
-        {"patch_size": 3, "d_model": 8, "n_blocks": 1, "n_heads": 2, "max_iter": 25},
+        {"patch_size": 3, "d_model": 8, "n_blocks": 1, "n_heads": 2, "max_iter": 15},
         IMAGES,
     ),
     "texts": (margin.TextClassifier, {"d_model": 8, "max_iter": 15}, TEXTS),

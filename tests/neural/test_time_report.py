@@ -50,15 +50,15 @@ def test_gradients_are_those_of_the_last_update():
         n_networks=2, max_iter=2, solver="sgd", learning_rate="constant", random_state=0
     )
     model.set_params(batch_size=60, early_stopping=False, warmup=0.0, momentum=0.0)
-    watcher = lambda estimator, record: seen.append((estimator.gradients_, dict(estimator.weights_)))  # noqa: E731
-    before = {}
-    with margin.watch(
-        lambda e, r: before.setdefault(r.iteration, {k: v.copy() for k, v in e.weights_.items()}), watcher
-    ):
+
+    def note(estimator, _record):
+        seen.append((estimator.gradients_, {name: array.copy() for name, array in estimator.weights_.items()}))
+
+    with margin.watch(note):
         model.fit(X, y)
-    gradients, _ = seen[1]
+    before, (gradients, after) = seen[0][1], seen[1]
     assert gradients.keys() == model.weights_.keys()
     for name, gradient in gradients.items():  # w2 = w1 - rate * gradient
-        moved = before[min(before)][name] - model.learning_rate_init * gradient
-        np.testing.assert_allclose(moved, model.weights_[name], rtol=1e-4, atol=1e-5)
+        moved = before[name] - model.learning_rate_init * gradient
+        np.testing.assert_allclose(moved, after[name], rtol=1e-4, atol=1e-5)
     assert model.gradients_ == {}

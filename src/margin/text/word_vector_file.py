@@ -56,7 +56,9 @@ def read_word_vectors(path: str | os.PathLike[str]) -> tuple[list[str], np.ndarr
     if not rows or (promised is not None and promised != count):
         wanted = "some" if promised is None else promised
         raise ValueError(f"read_word_vectors: {path} must have {wanted} words; it has {count}.")
-    return list(rows), np.stack(list(rows.values()))
+    vectors = np.stack(list(rows.values()))
+    single = vectors.astype(np.float32)
+    return list(rows), single if np.array_equal(single, vectors) else vectors  # single precision stays so
 
 
 def _lines(path: object, file: TextIO) -> Iterator[str]:
