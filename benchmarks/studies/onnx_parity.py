@@ -67,7 +67,7 @@ def networks() -> dict[str, Callable[[], Parity]]:
         model.fit(["Ann saw Rome", "Bob left Bern"] * 6, ["P O L", "P O L"] * 6)
 
         def given(n: int) -> dict[str, np.ndarray]:
-            ids, outlines, _ = model._encoded([["Ann", "left", "Bern"]] * n)
+            ids, outlines, _ = model._encode_rows([["Ann", "left", "Bern"]] * n)
             return {"ids": ids.reshape(n, 3), "outlines": outlines.reshape(n, 3)}
 
         def expected(n: int) -> list[np.ndarray]:

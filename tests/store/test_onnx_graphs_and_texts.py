@@ -33,7 +33,7 @@ def test_scores_of_tags_and_their_chain(architecture, tmp_path):
     session = session_of(model, tmp_path)
     for chosen in ([0], [2, 1, 0]):
         sentences = [SENTENCES[i].split() for i in chosen]
-        flat, outlines, starts = model._encoded(sentences)
+        flat, outlines, starts = model._encode_rows(sentences)
         longest = max(map(len, sentences))
         ids, beside = np.zeros((2, len(sentences), longest), dtype=np.int64)
         for k, (a, b) in enumerate(pairwise(starts)):
@@ -117,8 +117,6 @@ GRAPHS = [ring(n) for n in (3, 5, 9, 4)] * 3
     [
         {"architecture": "gin", "batch_norm": True, "readout_layers": "all"},
         {"architecture": "gat", "width": 8, "readout": "max"},
-        {"architecture": "sage", "readout": "mean"},
-        {"architecture": "gcn"},
     ],
     ids=lambda options: options["architecture"],
 )
@@ -144,7 +142,7 @@ def test_numbers_of_graphs_and_classes_of_nodes(tmp_path):
     np.testing.assert_allclose(again(*inputs).detach().numpy()[1], nodes.predict_proba(club), atol=1e-5)
 
 
-@pytest.mark.parametrize("position", ["learned", "alibi", "relative"])
+@pytest.mark.parametrize("position", ["learned", "alibi"])
 def test_positions_of_any_kind_have_a_cache(position, tmp_path):
     model = margin.LanguageModel(d_model=16, n_heads=2, n_blocks=2, context=16, position=position, **SETTINGS)
     model.fit("abcd efg " * 30)
