@@ -54,7 +54,7 @@ class Predictions(nn.Module):
         return predictions
 
 
-class Rows(nn.Module):
+class ScaledTable(nn.Module):
     """The networks of a table behind its scaling: rows (n, p) give (networks, n, outputs)."""
 
     def __init__(self, model: Any):
@@ -83,7 +83,7 @@ class Rows(nn.Module):
 class MeanProbabilities(nn.Module):
     """The mean over the networks of the probabilities of classes, at a temperature, or of several labels."""
 
-    def __init__(self, rows: Rows, temperature: float, several: bool):
+    def __init__(self, rows: ScaledTable, temperature: float, several: bool):
         super().__init__()
         self.rows, self.temperature, self.several = rows, temperature, several
 
@@ -195,13 +195,13 @@ def _rows_of_table(model: Any) -> NetworkInput:
 
 def _table_classifier(model: Any) -> ExportedNetwork:
     several = getattr(model, "out_activation_", "softmax") == "logistic"
-    module = MeanProbabilities(Rows(model), float(model.temperature_), several)
+    module = MeanProbabilities(ScaledTable(model), float(model.temperature_), several)
     classes = None if several else model.classes_
     return ExportedNetwork(module, [_rows_of_table(model)], ["probabilities"], classes)
 
 
 def _table_regressor(model: Any) -> ExportedNetwork:
-    return ExportedNetwork(Predictions(model, Rows(model)), [_rows_of_table(model)], ["prediction"])
+    return ExportedNetwork(Predictions(model, ScaledTable(model)), [_rows_of_table(model)], ["prediction"])
 
 
 def _segmenter(model: Any) -> ExportedNetwork:
