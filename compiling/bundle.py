@@ -95,7 +95,7 @@ class _Bundle:
             if repr(self.numbers.setdefault(name, value)) != repr(value):
                 raise SystemExit(f"Kernels: {module} calls {value} {name}, which is {self.numbers[name]} elsewhere.")
 
-    def _translated(self, node: ast.stmt) -> str:
+    def _translate(self, node: ast.stmt) -> str:
         node = _InC(self.arrays, self.kernels, self.numbers).visit(node)
         if _is_marked(node, "inner"):
             return self._in_c(node, node.name)

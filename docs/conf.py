@@ -56,5 +56,5 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "measured/index": [], "changes": []}
+html_sidebars = {"index": [], "measured/index": [], "gallery/*": [], "changes": []}
 copyright = "The Margin developers, BSD-3-Clause"

@@ -41,26 +41,41 @@ from compiling.bundle import make_bundle
 (value,) = (node.value for node in ast.parse(Path("setup.py").read_text(encoding="utf-8")).body
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "BUNDLES")
 bundles = eval(compile(ast.Expression(value), "setup.py", "eval"))
+sources = Path(sys.argv[1])
 for name, modules in bundles.items():
-    print(name, hashlib.sha256(make_bundle(modules, Path("src"), checked=False).encode()).hexdigest())
+    print(name, hashlib.sha256(make_bundle(modules, sources, checked=False).encode()).hexdigest())
 """
+
+
+def bundles_of(sources, seed="1"):
+    """A line with a digest for every module."""
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", BUNDLED, str(sources)]
+    made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return made.stdout.splitlines()
 
 
 def test_sources_of_kernels_are_the_same_in_every_process():
     """One that differs is compiled again: sets have another order with another seed of their hashes."""
-    made = [
-        subprocess.run(
-            [sys.executable, "-c", BUNDLED],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
+    made = [bundles_of(ROOT / "src", seed) for seed in ("1", "2")]
     assert made[0] == made[1]
-    assert len(made[0].splitlines()) >= 13
+    assert 13 <= len(made[0]) < 20  # Cython's own part is compiled once for each
+
+
+def test_an_edit_changes_the_sources_of_the_modules_that_hold_it(tmp_path):
+    files = {*PACKAGE.rglob("*_kernels.py"), *PACKAGE.rglob("kernel_types.py"), PACKAGE / "core" / "kernel_source.py"}
+    named = re.findall(r"from (margin\.[\w.]+) import", "".join(path.read_text(encoding="utf-8") for path in files))
+    files |= {path for name in named if (path := ROOT.joinpath("src", *name.split(".")).with_suffix(".py")).exists()}
+    for path in files:
+        copy = tmp_path / path.relative_to(PACKAGE.parent)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    edited, before = tmp_path / "margin" / "reduction" / "umap_kernels.py", set(bundles_of(tmp_path))
+    text = edited.read_text(encoding="utf-8")
+    edited.write_text(text.replace("LARGEST_MOVE = 4.0", "LARGEST_MOVE = 5.0"), encoding="utf-8")
+    assert [line.split()[0] for line in set(bundles_of(tmp_path)) - before] == ["reduction"]
+    edited.write_text(text.replace("# of a coordinate", "# of one coordinate"), encoding="utf-8")
+    assert set(bundles_of(tmp_path)) == before  # nothing is compiled for a comment
 
 
 EXTENSIONS = """

@@ -51,6 +51,7 @@ def cases(quick: bool) -> list[Case]:
         _fit("perceptron", "breast cancer", cancer, PERCEPTRON, _log_loss, "log-loss", 1),
         _fit("decision tree", "digits", digits, "trees.DecisionTreeClassifier tree", _error, "error", 3),
         _fit("Lasso, alpha = 0.1", "diabetes", diabetes, "linear.Lasso linear_model", _error, "R2 lost", 20, alpha=0.1),
+        *(_fit_and_predict(task, where, times) for task, (where, times) in ON_500_ROWS.items()),
     ]
     return listed
 
@@ -61,6 +62,13 @@ LATENCY = {
     "linear SVC": "kernels.LinearSVC svm",
     "decision tree": "trees.DecisionTreeClassifier tree",
     "perceptron": "neural.MLPClassifier neural_network",
+}
+ON_500_ROWS = {
+    "GaussianNB": ("bayes.GaussianNB naive_bayes", 20),
+    "kNN": ("neighbors.KNeighborsClassifier neighbors", 5),
+    "linear SVC": ("kernels.LinearSVC svm", 5),
+    "decision tree": ("trees.DecisionTreeClassifier tree", 5),
+    "regression tree": ("trees.DecisionTreeRegressor tree", 5),
 }
 TABLES = ("iris", "breast_cancer", "digits", "diabetes")
 ADABOOST = "trees.AdaBoostClassifier ensemble"
@@ -86,6 +94,14 @@ def _bundled(loader: str) -> Data:
     train, test, y_train, y_test = train_test_split(X, y, random_state=0)
     scaler = StandardScaler().fit(train)
     return {"X": scaler.transform(train), "y": y_train, "test_X": scaler.transform(test), "test_y": y_test}
+
+
+def _500_rows() -> Data:
+    """Two classes that overlap a little, and as many rows to judge by."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(1000, 10, n_informative=6, class_sep=1.5, flip_y=0.02, random_state=0)
+    return {"X": X[:500], "y": y[:500], "test_X": X[500:], "test_y": y[500:]}
 
 
 def _clusters() -> Data:
@@ -141,6 +157,19 @@ def _fit(
         return repeat(lambda: make_model(library, where, params).fit(data["X"], data["y"]), times)
 
     return make_case(f"{task}, fit", size, data, call, quality, quality_name, also)
+
+
+def _fit_and_predict(task: str, where: str, times: int) -> Case:
+    def call(library: str, data: Data) -> Any:
+        def once() -> Any:
+            return make_model(library, where, {}).fit(data["X"], data["y"]).predict(data["test_X"])
+
+        return repeat(once, times)
+
+    def wrong(data: Data, found: Any) -> float:
+        return float(np.mean((np.asarray(found) > 0.5) != data["test_y"]))
+
+    return make_case(f"{task}, fit and predict", "500 x 10", _500_rows, call, wrong, "error", ())
 
 
 def _one_row(

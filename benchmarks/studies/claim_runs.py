@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.studies.claim_runs seeds "LABEL=FILE" ...`` takes files of ``python -m margin.notes.claims
 --out``, each under a label that says which seeds and which machine; ``python -m benchmarks.studies.claim_runs
-mistakes FILE --seed S`` takes the file of ``python -m fuzz.mutants --out``.
+mistakes FILE --seed S`` takes the file of ``python -m fuzz.mutants --out``; ``by-hand "LABEL=FILE" ...`` takes
+lists of mistakes that somebody wrote: ``row``, ``what`` and ``noticed_by``, the parts of the check that noticed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ GOAL = 0.9
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.claim_runs", description=__doc__)
-    parser.add_argument("kind", choices=("seeds", "mistakes"))
+    parser.add_argument("kind", choices=("seeds", "mistakes", "by-hand"))
     parser.add_argument("files", nargs="+", help="LABEL=FILE of results at several seeds, or the FILE of mistakes")
     parser.add_argument("--seed", type=int, default=0, help="with which the mistakes were drawn")
     parser.add_argument("--minutes", type=float, default=25, help="how long mistakes were planted")
@@ -31,6 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.kind == "seeds":
         parts = dict(name.split("=", 1) for name in options.files)
         print(store_seeds({label: json.loads(Path(file).read_text()) for label, file in parts.items()}, options.remark))
+    elif options.kind == "by-hand":
+        parts = dict(name.split("=", 1) for name in options.files)
+        print(
+            store_by_hand({label: json.loads(Path(file).read_text()) for label, file in parts.items()}, options.remark)
+        )
     else:
         results = [result for file in options.files for result in json.loads(Path(file).read_text())]
         print(store_mistakes(results, options.seed, options.minutes, options.remark))
@@ -84,6 +90,36 @@ def store_mistakes(results: list[dict[str, Any]], seed: int, minutes: float, rem
         command=f"python -m fuzz.mutants --per-row 3 --seed {seed} --seconds 10 --minutes {minutes:g} --out FILE",
         findings=findings,
         raw=results,
+    )
+
+
+def store_by_hand(parts: dict[str, list[dict[str, Any]]], remark: str) -> Path:
+    """Findings for every list: how many a row's claim, oracles or experiment noticed, and which ones nothing did."""
+    findings = []
+    for label, results in parts.items():
+        noticed = [result for result in results if result["noticed_by"]]
+        missed = [f"{result['row']} ({result['what']})" for result in results if not result["noticed_by"]]
+        by_oracle = sum(all(name.startswith("oracle") for name in result["noticed_by"]) for result in noticed)
+        fraction = len(noticed) / len(results)
+        findings += [
+            Finding(
+                f"{label}: noticed by the row",
+                f"{len(noticed)} of {len(results)} ({fraction:.0%}), {by_oracle} of them by an oracle alone",
+                f"{GOAL:.0%}",
+                fraction >= GOAL,
+            ),
+            Finding(f"{label}: not noticed", ", ".join(missed) or "none"),
+        ]
+    return save_findings(
+        "mistakes-by-hand",
+        "Mistakes written by hand behind rows",
+        protocol="Rows drawn at random; one mistake behind each, of the kind that a tired engineer makes and no type "
+        "checker sees (an index, a sign, a factor, variance for deviation, a transposed matrix, a wrong axis), written "
+        "from the code cited without a look at the check. Then the row's claim, the oracles of what it cites, and its "
+        f"experiment in its fast mode run at seed 0. {remark}".strip(),
+        command='python -m benchmarks.studies.claim_runs by-hand "LABEL=FILE"',
+        findings=findings,
+        raw=parts,
     )
 
 

@@ -108,8 +108,7 @@ class Meter:
 
 
 def position(page: Any) -> int:
-    found = page.locator(".position b")
-    return int(found.inner_text()) if found.count() else 0
+    return int(next(iter(page.locator(".position b").all_inner_texts()), 0))
 
 
 def watched(page: Any, sessions: Any) -> int:

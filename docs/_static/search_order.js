@@ -22,4 +22,11 @@
     term: 5,
     partialTerm: 2,
   };
+  // From disk a page may not read others, so what it found is shown without an excerpt, not with an error for each.
+  if (window.location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  // An entry of the index stands at a place without text, for which Sphinx makes no excerpt and then appends it.
+  if (typeof Search !== "undefined") {
+    const excerpt = Search.makeSearchSummary;
+    Search.makeSearchSummary = (...asked) => excerpt(...asked) || document.createElement("p");
+  }
 })();

@@ -13,6 +13,7 @@ from docs.generators.gallery import write_gallery
 from docs.generators.measured import write_measured
 from docs.generators.notes import write_notes
 from docs.generators.reference import write_reference
+from docs.generators.sources import parsed_files
 
 DOCS = Path(__file__).parents[1]
 
@@ -25,10 +26,11 @@ def main() -> None:
         help="take verdicts and pictures that were kept although sources have changed: for writing text",
     )
     evidence = Evidence(DOCS / "_build" / "evidence", stale=parser.parse_args().stale)
-    with timed("experiments"):
-        shown = evidence.experiments()
-    with timed("statements"):
-        verdicts = evidence.rows(shown)
+    with parsed_files(evidence.folder / "parsed.json"):
+        with timed("experiments"):
+            shown = evidence.experiments()
+        with timed("statements"):
+            verdicts = evidence.rows(shown)
     with timed("pages"):
         print(f"{write_gallery(DOCS / 'gallery', shown)} experiments")
         print(f"{write_notes(DOCS / 'notes', verdicts, shown)} statements")

@@ -83,7 +83,7 @@ def model_page(entry: catalog.Entry, verdicts: Mapping[str, Checked], shown: Map
     text = heading(entry.class_name) + facts + "\n\n"
     text += f".. py:class:: margin.{entry.class_name}{_signature(cls)}\n\n"
     text += indent(safe_docstring(_lead(cls, parts[""]))) + "\n\n"
-    text += _sentence(stream_sentence(cls)) + "\n\n"
+    text += indent(_sentence(stream_sentence(cls))) + "\n\n"
     text += _declared(cls) + _methods(cls) + _rest(parts)
     return text + _rows(rows_of(entry), verdicts) + _pictures(entry.class_name, shown)
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import margin
 
-__all__ = ["fingerprint", "reachable_files"]
+__all__ = ["fingerprint", "parsed_files", "reachable_files"]
 
 PACKAGE = Path(margin.__file__).parent
+_PARSED: dict[str, tuple[str, list[str]]] = {}  # by the hash of a text: that of its code, and what it imports
 
 
 def fingerprint(modules: Iterable[str]) -> str:
@@ -25,7 +28,7 @@ def fingerprint(modules: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for path in sorted(reachable_files(tuple(modules))):
         digest.update(f"{path.relative_to(PACKAGE)}\0".encode())
-        digest.update(_file_hash(path))
+        digest.update(_file_hash(path).encode())
     return digest.hexdigest()[:32]
 
 
@@ -47,32 +50,57 @@ def reachable_files(modules: tuple[str, ...]) -> frozenset[Path]:
 
 
 @cache
-def _code(path: Path) -> ast.AST:
-    """The syntax of a file without the strings that are statements of their own."""
-    return _Silence().visit(ast.parse(path.read_text(encoding="utf-8")))
-
-
-class _Silence(ast.NodeTransformer):
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else node
-
-
-@cache
-def _file_hash(path: Path) -> bytes:
-    return hashlib.sha256(ast.dump(_code(path)).encode()).digest()
+def _file_hash(path: Path) -> str:
+    return _facts(path)[0]
 
 
 @cache
 def _imported_files(path: Path) -> tuple[Path, ...]:
+    return tuple(file for name in _facts(path)[1] for file in _files_of(name))
+
+
+def _facts(path: Path) -> tuple[str, list[str]]:
+    """Of a file: a hash of its code, and the modules that it imports; parsed only if its text is new."""
+    text = path.read_bytes()
+    key = hashlib.sha256(text).hexdigest()
+    if key not in _PARSED:
+        code = _Silence().visit(ast.parse(text))
+        _PARSED[key] = hashlib.sha256(ast.dump(code).encode()).hexdigest(), sorted(_imports(code))
+    return _PARSED[key]
+
+
+def _imports(code: ast.AST) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(_code(path)):
+    for node in ast.walk(code):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             # `from package import module` and `from module import name` look alike: both are tried.
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return tuple(file for name in sorted(names) for file in _files_of(name))
+    return names
+
+
+class _Silence(ast.NodeTransformer):
+    """Without the strings that are statements of their own."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
+
+
+@contextmanager
+def parsed_files(record: Path) -> Iterator[None]:
+    """What was parsed in an earlier build is read from ``record``, and what is parsed inside is kept there."""
+    try:
+        kept = json.loads(record.read_text(encoding="utf-8"))
+        _PARSED.update({key: (code, imports) for key, (code, imports) in kept.items()})
+    except (OSError, ValueError, AttributeError, TypeError):
+        pass  # the first build, or a damaged record: everything is parsed
+    before = len(_PARSED)
+    yield
+    if len(_PARSED) > before:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.write_text(json.dumps(_PARSED), encoding="utf-8")
 
 
 @cache

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import margin
+
 CHEAP = [f"--set={s}" for s in ("d_model=8", "n_heads=2", "n_blocks=1", "context=8", "max_iter=1")]
 
 
@@ -109,7 +111,8 @@ def test_several_files_of_text_and_a_large_one_are_never_read_whole(run, monkeyp
     monkeypatch.setattr(texts, "LARGE_TEXT", 10)
     monkeypatch.setattr(texts, "read_text", lambda path: pytest.fail(f"{path} is read whole"))
     run(*fit, "books/a.txt", "--out", "large", "-q", *CHEAP)
-    assert Path("large/model.safetensors").read_bytes() == Path("whole/model.safetensors").read_bytes()
+    one, other = (margin.load(f"{run_folder}/model.safetensors").weights_ for run_folder in ("whole", "large"))
+    assert {name: array.tobytes() for name, array in one.items()} == {n: a.tobytes() for n, a in other.items()}
     run(*fit, "books", "--out", "folder", "-q", *CHEAP)
     run(*fit, "books/*.txt", "--out", "pattern", "-q", *CHEAP)
     assert Path("folder/model.safetensors").read_bytes() == Path("pattern/model.safetensors").read_bytes()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.compiled.levels import agree, is_compiled
 
 from margin.compiled import reduction
 from margin.reduction import mesh_kernels, path_kernels, tsne_kernels, umap_kernels
@@ -13,7 +14,7 @@ def same_bits(first, second):
 
 
 @pytest.mark.parametrize("n", [1, 5, 70])
-def test_pushes(n):
+def test_pushes(n, beside):
     """The twin computes in double precision where Python's numbers are, so only the digits of float32 agree."""
     Y = np.random.default_rng(n).normal(size=(2, n)).astype(np.float32)
     found = []
@@ -24,6 +25,7 @@ def test_pushes(n):
         kernels.pushes(0, -(-n // LANES), Y, *np.empty((2, 2, LANES), np.float32), *general)
         found.append((*plane, *general))
     same_bits(found[0][:2], found[0][2:])
+    agree(*found, beside, rtol=1e-4, atol=1e-5)
     gaps = Y[:, :, None].astype(float) - Y[:, None, :]
     w = 1 / (1 + (gaps**2).sum(0))
     for force, sums in (found[0][:2], found[1][:2], found[1][2:]):
@@ -33,7 +35,7 @@ def test_pushes(n):
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("keep", [False, True])
-def test_pulls(d, keep):
+def test_pulls(d, keep, beside):
     rng = np.random.default_rng(d)
     n = 9
     starts = np.append(0, np.cumsum(rng.integers(0, 5, n)))
@@ -46,11 +48,10 @@ def test_pulls(d, keep):
             pulls(0, n, starts, neighbors, P, Y, force, spread)
             found.append((force, spread))
     for other in found[1:]:
-        np.testing.assert_allclose(other[0], found[0][0], rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(other[1], found[0][1], rtol=1e-6)
+        agree(found[0], other, beside, rtol=1e-6, atol=1e-9)
 
 
-def test_mesh():
+def test_mesh(beside):
     rng = np.random.default_rng(0)
     points = rng.uniform(2, 9, size=(2, 40)).astype(np.float32)
     origin, found = np.array([0.5, 0.25]), []
@@ -60,12 +61,11 @@ def test_mesh():
         kernels.spread_charges(points, origin, 0.75, mesh)
         kernels.gather_fields(0, 40, points, origin, 0.75, *fields, out)
         found.append((mesh, out))
-    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6, atol=1e-6)
+    agree(*found, beside, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(found[0][0].sum(), 40, rtol=1e-12)
 
 
-def test_umap_epochs():
+def test_umap_epochs(beside):
     rng = np.random.default_rng(1)
     n, edges = 12, 30
     heads, tails, period = rng.integers(n, size=edges), rng.integers(n, size=edges), rng.uniform(1, 3, edges)
@@ -73,13 +73,11 @@ def test_umap_epochs():
     for kernels in (reduction, umap_kernels):
         Y, due = np.linspace(-3, 4, 2 * n).reshape(n, 2), period.copy()
         state = np.array([2**63 + 12345], dtype=np.uint64)
-        random = state if kernels is reduction else state.astype(object)  # integers that wrap by the mask alone
+        random = state if is_compiled(kernels) else state.astype(object)  # integers that wrap by the mask alone
         for now in range(1, 6):
             kernels.epoch(heads, tails, period, due, float(now), Y, 1.6, 0.9, 0.5, 3, random)
         found.append((Y, due, int(random[0])))
-    assert found[0][2] == found[1][2]
-    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)
-    np.testing.assert_array_equal(found[0][1], found[1][1])
+    agree(*found, beside, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 6, 70])

@@ -6,11 +6,12 @@ matplotlib.use("Agg")
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from docs.generators.picture_texts import text_faults
 from tests import oracles
 
 from margin.notes import atlas, claims, experiments
 from margin.notes.claims.citations import Calls, resolve
+from margin.notes.pictures import draw_picture, picture_style
 from margin.service.evidence import SEED, verify
 
 # Areas in which every row of the contract must be built. The others grow, and the ledger says how far they are.
@@ -115,7 +116,7 @@ def test_claim_holds(id):
 
 @pytest.mark.parametrize("name", experiments.names())
 def test_experiment_holds(name):
-    """The rows of an experiment hold by one run of its fast mode; it draws, and the same seed gives the same numbers.
+    """The rows of an experiment hold by one run of its fast mode; its picture can be read, its numbers come again.
 
     One run serves all of that: experiments are the longest part of the contracts.
     """
@@ -127,10 +128,10 @@ def test_experiment_holds(name):
         results = list(verify([atlas.inventory()[row.id] for row in rows], outcomes={name: verdict}))
     assert verdict.ok, (verdict.measured, verdict.expected)
     assert_sound(rows, results, calls)
-    figure = Figure(figsize=(10, 6), layout="constrained")
-    module.draw(data, figure)
-    assert figure.axes, "an experiment draws something"
-    figure.canvas.draw()
+    with picture_style():
+        figure = draw_picture(module, data)
+        assert figure.axes, "an experiment draws something"
+        assert text_faults(figure) == [], "every text of a picture can be read"
     assert experiments.title(module)
     first, again = flat(data), flat(module.run(SEED, fast=True))
     assert len(first) == len(again)

@@ -19,7 +19,7 @@ ENTRIES = [
     entry for entry in catalog.ENTRIES if entry.family in CLASSICAL and entry.task in ("classification", "regression")
 ]
 HEAVY = {
-    "pandas", "torch", "matplotlib", "fastapi", "numba",
+    "pandas", "torch", "matplotlib", "fastapi",
     "scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.interpolate", "scipy.ndimage", "scipy.signal",
     "sklearn.metrics", "sklearn.tree", "sklearn.ensemble", "sklearn.linear_model", "sklearn.preprocessing",
     "sklearn.pipeline", "sklearn.model_selection", "sklearn.neighbors", "sklearn.datasets", "sklearn.svm",

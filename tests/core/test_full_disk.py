@@ -67,3 +67,16 @@ def test_a_line_that_did_not_fit_leaves_no_half_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(full_disk, "until_written", lambda write: until_written(write, wait=lambda _: None))
     append_line(path, '{"second": 2}')
     assert path.read_text() == '{"first": 1}\n{"second": 2}\n'
+
+
+def test_a_full_disk_is_named_with_the_file_and_other_problems_stay_as_they_are(tmp_path):
+    with (
+        pytest.raises(OSError, match=r"No space left on device: '.*model\.bin'") as told,
+        full_disk.naming(tmp_path / "model.bin"),
+    ):
+        raise no_room()
+    assert is_full_disk(told.value)
+    with pytest.raises(OSError, match="'other'"), full_disk.naming(tmp_path / "model.bin"):
+        raise OSError(errno.ENOSPC, "No space left on device", "other")
+    with pytest.raises(PermissionError), full_disk.naming("model.bin"):
+        raise PermissionError(errno.EACCES, "Permission denied")

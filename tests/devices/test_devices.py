@@ -68,6 +68,8 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence():
     with pytest.raises(ValueError, match=r"^MLPClassifier: device must be one of this machine \('cpu'.*got 'xpu:9'\.$"):
         model.fit(X, y)
     assert not hasattr(model, "weights_")
+    with pytest.raises(ValueError, match=r"device must be one of this machine \('cpu'.*got 'cpu:5'"):
+        margin.MLPClassifier(device="cpu:5").fit(X, y)
     with pytest.raises(ValueError, match="device must be 'auto' or one that torch knows"):
         margin.MLPClassifier(device="gpu").fit(X, y)
     with pytest.raises(ValueError, match="which holds shapes alone"):

@@ -52,12 +52,49 @@ def test_search_finds_it_first(query, found, place, browser, address):
     foreign = []
     start = SITE.as_uri() if place == "disk" else address
     page.on("request", lambda request: foreign.append(request.url) if not request.url.startswith(start) else None)
+    page.on("pageerror", lambda error: foreign.append(str(error)))
     page.goto(f"{start}/search.html?q={query}")
     first = page.locator("#search-results ul.search li a").first
     first.wait_for(timeout=60_000)
     assert first.inner_text().removeprefix("margin.") == found
     assert not foreign
     page.close()
+
+
+PLACES = (
+    *("index", "start", "about", "changes", "benchmarks", "differences", "cli", "functions"),
+    *("guide/index", "guide/linear", "guide/choosing", "guide/generative", "guide/images", "recipes/fine_tuning"),
+    *("notes/index", "notes/corrections", "gallery/index", "gallery/optimizer-race", "gallery/wasserstein-geodesic"),
+    *("reference/index", "reference/Ridge", "reference/MLPClassifier", "reference/functions-metrics", "measured/index"),
+)
+
+
+@built
+@pytest.mark.parametrize("width, scheme", [(360, "dark"), (768, "light"), (1440, "dark")])
+def test_pages_fit_the_screen_ask_nobody_and_complain_of_nothing(width, scheme, browser):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    chapters = sorted(page.stem for page in (SITE / "notes").glob("0*-*.html"))
+    for place in (*PLACES, *(f"notes/{name}" for name in chapters[:: len(chapters) // 4])):
+        page = context.new_page()
+        said = []
+        page.on("request", lambda request, said=said: said.append(request.url))
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))
+        page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
+        page.goto(f"{SITE.as_uri()}/{place}.html")
+        assert [line for line in said if not line.startswith((SITE.as_uri(), "data:"))] == [], place
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} is wider than {width}"
+        page.close()
+    context.close()
+
+
+@built
+def test_statements_and_pictures_can_be_opened_in_the_lab():
+    from docs.generators.words import LAB
+
+    text = "".join(page.read_text(encoding="utf-8") for page in (SITE / "notes").glob("0*.html"))
+    assert set(atlas.rows()) <= set(re.findall(rf'href="{LAB}/notes/row/([^"]+)"', text))
+    for name in experiments.names():
+        assert f"{LAB}/gallery/{name}" in (SITE / "gallery" / f"{name}.html").read_text(encoding="utf-8"), name
 
 
 @built

@@ -115,6 +115,20 @@ def test_maps_of_the_image_and_where_the_two_agree():
     assert attribute_inputs(model, X[:3], method="occlusion", size=4).shape == (3, 2, 2)
 
 
+def test_a_fit_goes_on_after_its_network_was_asked():
+    """Records are looked at while a network learns: what is asked of it changes nothing in it."""
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    losses = {False: [], True: []}
+    for asks, told in losses.items():
+        model = NeuralClassifier(max_iter=3, random_state=0)
+        for record in model.iterate(X, y):
+            told.append(record["train_loss"])
+            if asks:
+                attribute_inputs(model, X[:3])
+    assert losses[True] == losses[False]
+    assert len(losses[True]) == 3
+
+
 def test_bad_input_is_named():
     model, X = models()["cnn-classifier"]
     with pytest.raises(ValueError, match="method must be one of integrated-gradients"):

@@ -82,8 +82,8 @@ def address_of(page):
 
 def position(page):
     """The number of the record that is shown; 0 while nothing is."""
-    found = page.locator(".position b")
-    return int(found.inner_text()) if found.count() else 0
+    # One look: asked first whether it is there and then what it says, it may go in between, and the second would wait.
+    return int(next(iter(page.locator(".position b").all_inner_texts()), 0))
 
 
 def unnamed(page):

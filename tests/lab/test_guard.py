@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.event_loops import run_coroutine
 
 from margin.lab import guard, serving
 
@@ -112,6 +113,31 @@ def test_bodies_that_a_form_can_send_are_refused(client, kind):
     assert answer.status_code == 415
 
 
+def test_what_our_pages_and_typed_addresses_send_passes(client):
+    """The other side of each rule: a rule that refuses these would be met with being turned off."""
+    assert client.get("/api/lab", headers={"sec-fetch-site": "none"}).status_code == 200
+    assert client.delete("/api/sessions/nobody").status_code == 404
+    for kind in ("application/json; charset=utf-8", "application/octet-stream"):
+        answer = client.post("/api/sessions", content=b"{}", headers={"content-type": kind})
+        assert answer.status_code == 422, "it reached the route, which finds no model in it"
+
+
+def test_a_cookie_that_is_none_is_refused_like_a_missing_one(stranger):
+    for header in ("a/b=1", f"a/b=1; margin-lab-{PORT}={TOKEN}"):
+        assert stranger.get("/api/lab", headers={"cookie": header}).status_code == 401
+
+
+def test_what_stands_beside_the_token_in_an_address_stays(stranger):
+    answer = stranger.get("/play/svc", params={"beside": "", "token": TOKEN, "set": "C=2"})
+    assert answer.headers["location"] == "/play/svc?beside=&set=C%3D2"
+
+
+@pytest.mark.parametrize("method, path", [("POST", "/api/tables"), ("PUT", "/api/sessions"), ("PATCH", "/api/tables")])
+def test_only_an_upload_may_be_as_large_as_a_table(client, method, path):
+    headers = {"content-type": "application/octet-stream", "content-length": str(guard.MOST_JSON + 1)}
+    assert client.request(method, path, content=b"x", headers=headers).status_code == 413
+
+
 def test_bodies_are_bounded_whether_they_say_their_length_or_not(app, client, monkeypatch):
     @app.post("/api/echo")
     def echo(body: dict):
@@ -175,7 +201,7 @@ def test_a_body_that_stops_coming_is_given_up(app, client, monkeypatch):
         }  # fmt: skip
         await asyncio.wait_for(app(scope, receive, send), 60)
 
-    asyncio.run(slow())
+    run_coroutine(slow())
     assert sent[0]["status"] == 408
 
 
@@ -193,7 +219,7 @@ def test_a_stream_that_is_read_for_long_is_not_a_slow_body(monkeypatch):
         monkeypatch.setattr(guard, "SLOWEST", 0.0)
         return await bounded()
 
-    assert asyncio.run(read()) == {"type": "http.disconnect"}
+    assert run_coroutine(read()) == {"type": "http.disconnect"}
 
 
 def test_every_answer_has_a_policy_without_anything_inline(client, stranger):
@@ -255,7 +281,7 @@ def asked(application, method="GET", path="/api/x", body=(), **headers):
     async def send(message):
         sent.append(message)
 
-    asyncio.run(guard.Guard(application, token=TOKEN, port=PORT)(scope, receive, send))
+    run_coroutine(guard.Guard(application, token=TOKEN, port=PORT)(scope, receive, send))
     return sent
 
 
@@ -274,7 +300,7 @@ def test_nothing_but_requests_reaches_the_application():
         reached.append(scope["type"])
 
     for kind in ("websocket", "lifespan"):
-        asyncio.run(guard.Guard(application, token=TOKEN, port=PORT)({"type": kind}, None, None))
+        run_coroutine(guard.Guard(application, token=TOKEN, port=PORT)({"type": kind}, None, None))
     assert reached == ["lifespan"]
 
 

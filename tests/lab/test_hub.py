@@ -4,6 +4,8 @@ import asyncio
 import json
 import threading
 
+from tests.event_loops import run_coroutine
+
 from margin.lab import hub as hub_module
 from margin.lab.hub import EventHub
 
@@ -16,7 +18,7 @@ def read(hub, seen, count):
             if len(found) == count:
                 return found
 
-    return asyncio.run(asyncio.wait_for(collect(), 30))
+    return run_coroutine(asyncio.wait_for(collect(), 30))
 
 
 def test_what_was_published_before_is_replayed_in_order():
@@ -75,7 +77,7 @@ def test_closing_ends_the_streams():
     async def collect():
         return [event async for event in hub.follow({"a": 0})]
 
-    assert asyncio.run(asyncio.wait_for(collect(), 30)) == []
+    assert run_coroutine(asyncio.wait_for(collect(), 30)) == []
     assert hub.followers("a") == 0
 
 

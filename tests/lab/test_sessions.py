@@ -181,25 +181,40 @@ def test_fits_whose_tabs_are_gone_make_room_though_they_play(pool, monkeypatch):
     first = [pool.create(request, play=True) for _ in range(sessions.MOST_SESSIONS)]
     for session in first:
         session.last = {"type": "frame", "playing": True}
-    monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic != first[2].topic))
+    monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic not in (first[2].topic, first[5].topic)))
     with pytest.raises(BadRequest, match="pause or close one"):
-        pool.create(request, play=True)  # the tab may be about to follow
+        pool.create(request, play=True)  # the tabs may be about to follow
     first[2].touched -= sessions.GRACE + 1
     pool.create(request, play=True)
     wait_for(lambda: first[2].closed)
-    assert not any(session.closed for session in first if session is not first[2])
+    pool.note_followers({first[5].topic})  # it was followed, and is no more
+    pool.create(request, play=True)
+    wait_for(lambda: first[5].closed)
+    assert not any(session.closed for session in first if session not in (first[2], first[5]))
 
 
 def test_a_session_whose_tab_is_closed_is_ended(pool, monkeypatch):
-    watched, left = (pool.create(PlayRequest("kmeans"), play=True) for _ in range(2))
+    watched, left, never = (pool.create(PlayRequest("kmeans"), play=True) for _ in range(3))
+    pool.note_followers({watched.topic, left.topic})
     monkeypatch.setattr(pool.hub, "followers", lambda topic: int(topic == watched.topic))
     now = time.monotonic()
     pool.end_unwatched(now + sessions.UNWATCHED - 10)
-    assert len(pool) == 2
+    assert len(pool) == 3
     pool.end_unwatched(now + sessions.UNWATCHED + 10)
-    assert len(pool) == 1
     assert left.closed
     assert not watched.closed
+    assert not never.closed  # its tab may be about to come, or a program asks for it
+    pool.end_unwatched(now + sessions.UNASKED + 10)
+    assert never.closed
+    assert not watched.closed
+
+
+def test_asking_for_a_session_keeps_it(pool):
+    session = pool.create(PlayRequest("kmeans"), play=False)
+    session.touched -= sessions.UNASKED + 1
+    session.snapshot()
+    pool.end_unwatched(time.monotonic())
+    assert not session.closed
 
 
 def test_models_and_presets_are_listed_with_their_stages(client):

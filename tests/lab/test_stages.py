@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from margin import catalog
+from margin.data.image_arrays import ImageParameters
 from margin.lab.player import FitPlayer
 from margin.lab.stages.exhibits import EXHIBITS
 from margin.lab.stages.materials import MATERIALS
@@ -277,3 +278,14 @@ def test_a_prompt_is_shown_in_the_tokens_that_the_model_reads():
     assert "".join(pieces).replace("␣", " ") == "the river runs"
     assert len(pieces) < len("the river runs")
     assert len(looked["values"]) == len(looked["columns"]) == len(pieces) + 1  # the start is no token of the text
+
+
+PICTURES = sorted(name for name in SCENES if issubclass(PlayRequest(name).class_, ImageParameters))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_models_of_pictures_are_told_the_shape_of_rows_that_hold_some(name):
+    """Without it a row is a picture one pixel high, and a convolution sees nothing of a digit."""
+    X, _ = PlayRequest(name).load()
+    if np.ndim(X) == 2:
+        assert np.prod(SCENES[name].params["image_shape"]) == X.shape[1]

@@ -99,7 +99,7 @@ def normal_laws_of_classes(seed: int) -> Verdict:
         logs = np.empty((75, 3))
         for c in range(3):
             rows = np.repeat(X[y == c], weight[y == c], axis=0)
-            covariance = (1 - shrink) * np.cov(rows.T) + shrink * np.eye(2)
+            covariance = (1 - shrink) * np.cov(rows.T, bias=True) + shrink * np.eye(2)
             prior = len(rows) / weight.sum()
             logs[:, c] = stats.multivariate_normal(rows.mean(axis=0), covariance).logpdf(X) + np.log(prior)
         expected = np.exp(logs - special.logsumexp(logs, axis=1, keepdims=True))

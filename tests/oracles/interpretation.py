@@ -133,7 +133,7 @@ def what_parts_of_a_block_add(seed: int) -> Verdict:
     found: dict[str, list[np.ndarray]] = {"attention": [], "mlp": [], "block": []}
     with torch.no_grad():
         for text in ("abca", "dcb"):
-            x = module.embedding(torch.from_numpy(codes.joined([text], "oracle")[:-1])[None])
+            x = module.embedding(torch.from_numpy(codes.join_texts([text], "oracle")[:-1])[None])
             x = module.stack.blocks[0](x)
             block = module.stack.blocks[1]
             added = block.attention(block.attention_norm(x), causal=True)

@@ -186,7 +186,7 @@ def test_the_winner_of_a_comparison_of_many_files_is_fitted_by_the_cluster(clien
             margin.stream(tmp_path / "rows", "y"), models=["ridge"], folds=2, n_jobs=1, ensembles=False, curve=False,
             cluster=cluster, out=tmp_path / type(cluster).__name__,
         )  # fmt: skip
-        assert found.fitted_on == "all rows"
+        assert found.fitted_on == "all 120 rows"
         files.append((tmp_path / type(cluster).__name__ / "model.safetensors").read_bytes())
         assert bool(passes) == (cluster is not None)
     assert files[0] == files[1]

@@ -66,7 +66,9 @@ def die_once(mark, parent, X):
     return X
 
 
-@pytest.mark.parametrize("name", ["ridge", "kmeans", "hist-gradient-boosting-classifier", "mlp-classifier"])
+@pytest.mark.parametrize(
+    "name", ["ridge", "kmeans", "hist-gradient-boosting-classifier", "random-forest-classifier", "mlp-classifier"]
+)
 def test_a_worker_that_dies_costs_nothing_but_time(name, tmp_path):
     entry = catalog.entry(name)
     (tmp_path / "rows").mkdir()

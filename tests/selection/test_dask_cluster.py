@@ -1,5 +1,7 @@
 """Streams on a Dask cluster of threads in this process; processes and killed ones are in tests of their own."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,6 +40,8 @@ def data(monkeypatch):
         margin.LogisticRegression(),
         margin.KMeans(3, random_state=0, max_iter=4),
         margin.LinearDiscriminantAnalysis(),
+        margin.RandomForestClassifier(5, random_state=0),
+        margin.ExtraTreesClassifier(3, random_state=0, ccp_alpha=0.01),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -79,8 +83,9 @@ def test_a_client_is_used_and_left_open(client):
 def test_a_scheduler_without_workers_is_one_sentence(monkeypatch):
     monkeypatch.setattr(dask_cluster, "PATIENCE", "100ms")
     local = distributed.LocalCluster(
-        n_workers=0, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
-    )
+        n_workers=0, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1",
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+    )  # fmt: skip
     with local as cluster, pytest.raises(ValueError, match=r"^cluster: no worker of the scheduler at tcp://"):
         cluster_client(cluster.scheduler_address).__enter__()
 
@@ -102,5 +107,66 @@ def test_a_part_whose_workers_all_end_is_named(data):
         def nthreads(self):
             return {"here": 1}
 
-    with pytest.raises(RuntimeError, match=r"^frame 0: every worker of the cluster that read it ended"):
+    with pytest.raises(RuntimeError, match=r"^frame 0: every worker of the cluster that had it ended"):
         margin.Ridge().fit(data.on(dask_cluster.DaskParts(Client())))
+
+
+class Tree(NamedTuple):
+    """A piece of work that a test sends."""
+
+    number: int
+
+    @property
+    def name(self):
+        return f"tree {self.number}"
+
+
+def add(shared, item):
+    return shared + item.number
+
+
+def test_shared_data_that_are_lost_are_sent_again(client):
+    parts, sent = dask_cluster.DaskParts(client), []
+    scatter = client.scatter
+
+    class Losing:
+        """The first two times the data are gone before they are used."""
+
+        def __getattr__(self, name):
+            return getattr(client, name)
+
+        def scatter(self, *data, **how):
+            sent.extend(scatter(*data, **how))
+            if len(sent) < 3:
+                sent[-1].cancel(force=True)
+            return sent[-1:]
+
+    parts.client = Losing()
+    assert list(parts.map_shared(add, 10, [Tree(i) for i in range(6)])) == [10, 11, 12, 13, 14, 15]
+    assert len(sent) == 3
+
+
+def test_trees_of_a_forest_grow_on_the_cluster(client, data, monkeypatch):
+    """One by one, and the fit goes on where it was stopped."""
+    grown = []
+    share = dask_cluster.DaskParts.map_shared
+
+    def counted(self, function, shared, items):
+        for tree in share(self, function, shared, items):
+            grown.append(tree)
+            yield tree
+
+    monkeypatch.setattr(dask_cluster.DaskParts, "map_shared", counted)
+    rows, forest = on_cluster(data, client), margin.RandomForestClassifier(6, random_state=0)
+    records = forest.iterate(rows)
+    next(records), next(records)
+    state = forest.get_state()
+    records.close()
+    assert len(grown) == 2
+    assert all(len(tree.rows) == 0 for tree in grown)  # nothing as long as the table comes back
+    resumed = clone(forest)
+    for _ in resumed.iterate(rows, state=state):
+        pass
+    assert len(grown) == 6
+    whole = clone(forest).fit(data)
+    assert all(np.array_equal(a["value"], b["value"]) for a, b in zip(resumed.trees_, whole.trees_, strict=True))

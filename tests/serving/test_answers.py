@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 from sklearn.datasets import load_digits, load_iris
 from sklearn.pipeline import make_pipeline
+from tests.event_loops import run_coroutine
 
 import margin
 from margin.data import preprocessor
@@ -186,7 +187,7 @@ def test_questions_that_come_at_once_are_asked_together():
         batcher.close()
         return answers
 
-    answers = asyncio.run(ask())
+    answers = run_coroutine(ask())
     assert answers == [[2 * i, 2 * i + 2] for i in range(40)]
     assert sum(calls) == 80
     assert len(calls) < 10
@@ -205,7 +206,7 @@ def test_a_bad_question_spoils_no_other():
         batcher.close()
         return answers
 
-    answers = asyncio.run(ask())
+    answers = run_coroutine(ask())
     assert [answer for answer in answers if isinstance(answer, list)] == [[0.25], [0.5], [1.0]]
     assert sum(isinstance(answer, ZeroDivisionError) for answer in answers) == 2
 
@@ -217,7 +218,7 @@ def test_who_cannot_wait_is_told():
         batcher.close()
         return answers
 
-    first, second = asyncio.run(ask())
+    first, second = run_coroutine(ask())
     assert first == [1, 2]
     assert isinstance(second, TooBusy)
 
@@ -236,7 +237,7 @@ def test_two_hundred_clients_at_once_get_their_own_answers(classifier):
                 *(web.post("/predict", json={"rows": X[i % 150 : i % 150 + 1].tolist()}) for i in range(200))
             )
 
-    answers = asyncio.run(ask())
+    answers = run_coroutine(ask())
     expected = model.predict(X)
     assert [answer.json()["predictions"][0] for answer in answers] == [int(expected[i % 150]) for i in range(200)]
 

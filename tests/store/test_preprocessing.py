@@ -5,12 +5,14 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import margin
+from margin.store import StoreError
 
 
 def frame():
@@ -70,3 +72,17 @@ def test_set_output_survives(tmp_path):
     margin.save(make_pipeline(scaler), tmp_path / "p.safetensors")
     got = margin.load(tmp_path / "p.safetensors").transform(frame()[["rooms"]])
     assert isinstance(got, pd.DataFrame)
+
+
+@pytest.mark.parametrize("learned", [{"_fit_dtype"}, {"_fit_dtype", "_fill_dtype"}], ids=["1.7.0", "later"])
+def test_an_imputer_has_what_the_installed_scikit_learn_learns(learned, tmp_path, monkeypatch):
+    imputer = SimpleImputer().fit([[1.0], [np.nan]])
+    vars(imputer).pop("_fill_dtype", None)  # scikit-learn 1.7.0 does not have it
+    monkeypatch.setattr("margin.store.scikit_learn._imputers_learn", lambda: frozenset(learned))
+    if "_fill_dtype" in learned:
+        with pytest.raises(StoreError, match="_fill_dtype is missing, as in files"):
+            margin.save(imputer, tmp_path / "i.safetensors")
+            margin.load(tmp_path / "i.safetensors")
+    else:
+        margin.save(imputer, tmp_path / "i.safetensors")
+        assert margin.load(tmp_path / "i.safetensors").statistics_ == [1.0]

@@ -1,10 +1,13 @@
 """Every kind of value a fitted model may hold comes back with the same type and the same bits."""
 
+from importlib import metadata
+
 import numpy as np
 import pytest
 from scipy.sparse import random as random_sparse
 
-from margin.store import StoreError
+import margin
+from margin.store import StoreError, models
 from margin.store.models import load_state, save_state
 
 VALUES = {
@@ -84,3 +87,17 @@ def test_what_a_file_cannot_hold_is_named(value, tmp_path):
     with pytest.raises(StoreError, match=r"save: state\['value'\] is .* cannot hold"):
         save_state({"value": value}, tmp_path / "file.safetensors")
     assert not list(tmp_path.iterdir()), "a refused save leaves nothing behind"
+
+
+def test_sources_on_the_path_that_were_never_installed_say_their_version(monkeypatch):
+    def version(name):
+        if name == "margin":
+            raise metadata.PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr(metadata, "version", version)
+    models._version.cache_clear()
+    try:
+        assert models.library_versions()["margin"] == margin.__version__
+    finally:
+        models._version.cache_clear()

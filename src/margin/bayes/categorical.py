@@ -34,8 +34,9 @@ def category_log_probabilities(counts: np.ndarray, weight: np.ndarray, alpha: fl
     >>> np.exp(category_log_probabilities(np.array([[3.0, 1.0, 0.0]]), np.array([4.0]), 1.0, 2)).round(3)
     array([[0.667, 0.333, 0.167]])
     """
+    number = np.atleast_1d(np.asarray(categories, dtype=np.float64))  # codes beyond 64 bits are Python's integers
     with np.errstate(divide="ignore"):
-        return np.log(counts + alpha) - np.log(weight[:, None] + alpha * np.atleast_1d(categories))
+        return np.log(counts + alpha) - np.log(weight[:, None] + alpha * number)
 
 
 class CategoricalNB(Smoothing, NaiveBayes):

@@ -36,7 +36,9 @@ class Discriminant(LearnsInPieces, PosteriorClassifier):
         sometimes(CLASS_FACTOR_FIELDS), "What partial_fit keeps of the rows: number, mean and factor of every class."
     )
 
-    _summary_of = staticmethod(ClassFactors.of_fields)
+    @staticmethod
+    def _summary_of(fields: dict[str, Any]) -> ClassFactors:
+        return ClassFactors.of_fields(fields)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Joint log-probabilities, (n, classes); for two classes the log-odds of the second, (n,)."""

@@ -50,8 +50,8 @@ def _options(
         typer.Option(
             metavar="GB",
             min=0.0,
-            help="How large a packed file (.gz .bz2 .xz .zip .xlsx .parquet .arrow, a picture) may become in memory; by "
-            "default 250 times its size, in any case 0.256, at most 4.",
+            help="How large a packed file (.gz .bz2 .xz .zip .xlsx .parquet .arrow, a picture) may become in memory; "
+            "by default 250 times its size, in any case 0.256, at most 4.",
         ),
     ] = None,
 ) -> None:

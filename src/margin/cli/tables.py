@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from margin.cli.output import log, write_json
+from margin.core.full_disk import naming
 from margin.service.columns_as_csv import write_csv
 from margin.service.requests import BadRequest
 
@@ -39,7 +40,7 @@ def write_columns(columns: dict[str, Any], out: Path | None, as_json: bool, for_
         write(columns, sys.stdout)
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    with open(out, "w", newline="", encoding="utf-8") as file:
+    with naming(out), open(out, "w", newline="", encoding="utf-8") as file:
         write(columns, file)
     log().print(f"wrote {out}", highlight=False)
 
@@ -52,9 +53,12 @@ def write_blocks(blocks: Iterator[dict[str, Any]], out: Path | None, as_json: bo
         _write_all(blocks, sys.stdout, for_spreadsheet)
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(
-        "w", dir=out.parent, prefix=f".{out.name}-", newline="", encoding="utf-8", delete=False
-    ) as file:
+    with (
+        naming(out),
+        NamedTemporaryFile(
+            "w", dir=out.parent, prefix=f".{out.name}-", newline="", encoding="utf-8", delete=False
+        ) as file,
+    ):
         try:
             _write_all(blocks, file, for_spreadsheet)
         except BaseException:

@@ -6,12 +6,13 @@ symmetric matrix, a list of masses) on these.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "finite", "integer", "numbers", "positive", "real", "shown"]
+__all__ = ["Floats", "finite", "integer", "numbers", "positive", "real", "refuse_told_twice", "shown"]
 
 Floats = NDArray[np.float64]
 
@@ -23,6 +24,12 @@ def shown(value: Any, limit: int = 60) -> str:
     except Exception:  # of a half-made object: the sentence is about it, so it must not end here
         text = f"an object of {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def refuse_told_twice(owner: str, params: Mapping[str, object], told: Collection[str]) -> None:
+    """Refuse ``params`` that a folder of weights decides."""
+    for name in sorted(params.keys() & told):
+        raise ValueError(f"{owner}: {name} is what the folder says; got {shown(params[name])} as well.")
 
 
 def numbers(owner: str, name: str, value: ArrayLike) -> Floats:

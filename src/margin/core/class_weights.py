@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from margin.core.domains.base import Domain
+from margin.core.domains.base import Domain, says_none
 from margin.core.domains.values import Number
 
 __all__ = ["ClassWeight", "row_weights"]
@@ -32,7 +32,7 @@ class ClassWeight(Domain):
         return value is None or (isinstance(value, str) and value == "balanced")
 
     def parse(self, text: str, build: Any = None) -> Any:
-        if text.lower() in {"none", "null"}:
+        if says_none(text):
             return None
         if text == "balanced":
             return text

@@ -8,11 +8,12 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["append_line", "is_full_disk", "until_written"]
+__all__ = ["append_line", "is_full_disk", "naming", "until_written"]
 
 T = TypeVar("T")
 
@@ -24,6 +25,17 @@ WAITS = (0.2, 1.0, 3.0)
 def is_full_disk(error: BaseException) -> bool:
     """Whether it is the disk, or a quota on it, that had no room."""
     return isinstance(error, OSError) and error.errno in FULL
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """A write that a full disk refuses says of which file: the system does so only where a file is opened."""
+    try:
+        yield
+    except OSError as error:
+        if is_full_disk(error) and error.filename is None:
+            raise OSError(error.errno, error.strerror or "No space left on device", os.fspath(path)) from None
+        raise
 
 
 def until_written(
@@ -48,7 +60,7 @@ def append_line(path: Path, line: str) -> None:
 def _append(path: Path, line: str) -> None:
     length = path.stat().st_size if path.exists() else 0
     try:
-        with open(path, "a") as file:
+        with naming(path), open(path, "a") as file:
             file.write(line + "\n")
     except OSError:
         if path.exists() and path.stat().st_size > length:

@@ -4,9 +4,9 @@ solved, so that the model is that of all rows together. Only the summary is kept
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import asdict
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sklearn.base import clone
 from sklearn.utils.validation import _check_feature_names, _check_n_features
@@ -24,8 +24,12 @@ class LearnsInPieces(Declared):
     A class says how the fields become a summary again (``_summary_of``), and forgets it in every other fit.
     """
 
-    _summary_of: ClassVar[Callable[[dict[str, Any]], Any]]
     summary_: dict[str, Any] = attribute(sometimes(Anything()), "What partial_fit keeps of the rows.")
+
+    @staticmethod
+    @abstractmethod
+    def _summary_of(fields: dict[str, Any]) -> Any:
+        """The summary whose fields these are."""
 
     def _learn_piece(self: Any, X: Any, y: Any = None) -> Self:
         """Learn from these rows and those of earlier calls."""

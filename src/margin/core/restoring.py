@@ -13,7 +13,7 @@ __all__ = ["restore", "restored_indices"]
 def restore(state: Mapping[str, Any], name: str, like: np.ndarray) -> np.ndarray:
     """A copy of the array ``name`` of ``state``, which must have the shape and dtype of ``like``.
 
-    >>> restored({"theta": np.ones(3)}, "theta", np.zeros(2))
+    >>> restore({"theta": np.ones(3)}, "theta", np.zeros(2))
     Traceback (most recent call last):
     ValueError: the state belongs to another fit or is damaged: its theta is float64(3,), here it must be float64(2,).
     """

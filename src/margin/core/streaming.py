@@ -12,11 +12,11 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-__all__ = ["InOrder", "PartRunner", "RowBlock", "Stream", "StreamPart"]
+__all__ = ["InOrder", "NamedWork", "PartRunner", "RowBlock", "SharesData", "Stream", "StreamPart"]
 
 S = TypeVar("S")
 Item = TypeVar("Item")
@@ -42,6 +42,21 @@ class PartRunner(Protocol):
     """Whoever does the work: ``function`` of every part, in the order of the parts."""
 
     def map(self, function: Callable[[StreamPart], S], parts: Sequence[StreamPart]) -> Iterable[S]: ...
+
+
+class NamedWork(Protocol):
+    """Work that errors call by its ``name``."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@runtime_checkable
+class SharesData(Protocol):
+    """A runner whose workers keep data that many pieces of work need."""
+
+    def map_shared(self, function: Callable[[Any, Any], S], shared: Any, items: Sequence[NamedWork]) -> Iterable[S]:
+        """``function(shared, item)`` of every item, in order; ``shared`` is sent once to each worker."""
 
 
 class InOrder:

@@ -1,6 +1,6 @@
 """Any pandas column as the kind that training saw: what cannot be read as it is missing, never an error far below.
 
-``spelling_of`` finds out on training rows how strings spell numbers or dates; ``coerced`` reads any rows that way.
+``spelling_of`` finds out on training rows how strings spell numbers or dates; ``coerce`` reads any rows that way.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def coerce(series: pandas.Series, kind: str, spelling: str = "") -> np.ndarray:
     must tell it; dates with two readings are then missing.
 
     >>> import pandas as pd
-    >>> coerced(pd.Series(["12 %", "?", 7]), "number"), coerced(pd.Series([3.0, None]), "category")
+    >>> coerce(pd.Series(["12 %", "?", 7]), "number"), coerce(pd.Series([3.0, None]), "category")
     (array([12., nan,  7.]), array(['3', None], dtype=object))
     """
     return _COERCIONS[kind](series, spelling)

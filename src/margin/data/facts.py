@@ -86,7 +86,7 @@ def _facts(name: str, kind: str, values: np.ndarray) -> ColumnFacts:
 def write_value(value: Any) -> str:
     """A value in one short line: integers without a point, days without midnight, long text cut.
 
-    >>> written(20230514.0), written(np.datetime64("2023-05-14T00:00:00.000000")), written("a" * 40)
+    >>> write_value(20230514.0), write_value(np.datetime64("2023-05-14T00:00:00.000000")), write_value("a" * 40)
     ('20230514', '2023-05-14', 'aaaaaaaaaaaaaaaaaaaaaaa…')
     """
     if isinstance(value, np.datetime64):

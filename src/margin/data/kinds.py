@@ -55,9 +55,9 @@ def missing_mask(values: np.ndarray) -> np.ndarray:
 def store_values(values: Any, kind: str | None = None, *, name: str = "values") -> tuple[str, np.ndarray]:
     """The kind of ``values`` (guessed from the array's type unless given) and the read-only array that stores them.
 
-    >>> stored([1, 2, 3])
+    >>> store_values([1, 2, 3])
     ('number', array([1., 2., 3.]))
-    >>> stored(["a", None, "b"])
+    >>> store_values(["a", None, "b"])
     ('category', array(['a', None, 'b'], dtype=object))
     """
     array = values if isinstance(values, np.ndarray) else _as_array(values)

@@ -28,7 +28,7 @@ class Factor:
 
     >>> rain = Factor(["rain"], [0.8, 0.2])
     >>> wet = Factor(["rain", "wet"], [[0.9, 0.1], [0.2, 0.8]])
-    >>> (rain * wet).summed(["rain"]).values.round(2)
+    >>> (rain * wet).sum_out(["rain"]).values.round(2)
     array([0.76, 0.24])
     """
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import exp
-
 import cython
 
+from margin.core.elementary_kernels import exp
 from margin.core.kernel_source import ConstIntegers, ConstMatrix, ConstVector, IntegerMatrix, Integers, Vector, kernel
 
 __all__ = ["gibbs_sweeps"]

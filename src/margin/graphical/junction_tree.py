@@ -67,7 +67,7 @@ def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name
 def calibrate(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> JunctionTree:
     """The tree of the factors given ``evidence``, with messages passed both ways.
 
-    >>> tree = calibrated([Factor(["a"], [0.5, 0.5]), Factor(["a", "b"], [[0.9, 0.1], [0.4, 0.6]])])
+    >>> tree = calibrate([Factor(["a"], [0.5, 0.5]), Factor(["a", "b"], [[0.9, 0.1], [0.4, 0.6]])])
     >>> tree.marginal(["b"]).values.round(2)
     array([0.65, 0.35])
     """
@@ -108,7 +108,7 @@ def _pass_messages(potentials: list[Factor], joined: list[tuple[int, int]], log_
         sent = together.sum_out(v for v in together.variables if v not in shared)
         peak = float(sent.values.max())
         if peak <= 0:
-            raise ValueError("calibrated: the evidence has probability 0.")
+            raise ValueError("calibrate: the evidence has probability 0.")
         messages[source, target] = Factor.of_checked(sent.variables, sent.values / peak)
         return float(np.log(peak))
 

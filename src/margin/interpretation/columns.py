@@ -17,7 +17,7 @@ class TableColumns:
 
     >>> import pandas as pd
     >>> columns = TableColumns(pd.DataFrame({"size": [1.0, 2.0], "town": ["north", "south"]}))
-    >>> columns.composed([[1, 1], [0, 1]])  # the size of the second row twice, the towns as they are
+    >>> columns.compose([[1, 1], [0, 1]])  # the size of the second row twice, the towns as they are
        size   town
     0   2.0  north
     1   2.0  south

@@ -54,7 +54,7 @@ def completion_log_probability(model: LanguageModel, prompt: str, completion: st
 def ablate(model: LanguageModel, block: int, part: str) -> Iterator[None]:
     """Inside, one part of one block adds 0 to the vectors of all tokens: ``part`` is "attention" or "mlp"."""
     if part not in ("attention", "mlp"):
-        raise ValueError(f"ablated: part must be 'attention' or 'mlp'; got {part!r}.")
+        raise ValueError(f"ablate: part must be 'attention' or 'mlp'; got {part!r}.")
     hook = _part(model, block, part).register_forward_hook(lambda _module, _inputs, output: output * 0)
     try:
         yield

@@ -54,8 +54,14 @@ def attribute_inputs(
     if method not in ATTRIBUTIONS:
         raise ValueError(f"attribute_inputs: method must be one of {', '.join(ATTRIBUTIONS)}; got {method!r}.")
     outputs, x = model.differentiable(X)
-    network = _Function(model._ready_module(), outputs).requires_grad_(False)
-    return ATTRIBUTIONS[method](network, x, _labels(model, network, x, label), **options).numpy(force=True)
+    module = model._ready_module()
+    learns = [weight for weight in module.parameters() if weight.requires_grad]
+    network = _Function(module, outputs).requires_grad_(False)
+    try:
+        return ATTRIBUTIONS[method](network, x, _labels(model, network, x, label), **options).numpy(force=True)
+    finally:  # a fit that is watched goes on learning with the same weights
+        for weight in learns:
+            weight.requires_grad_(True)
 
 
 class _Function(nn.Module):

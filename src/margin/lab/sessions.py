@@ -18,7 +18,8 @@ from margin.service.requests import BadRequest
 __all__ = ["MOST_SESSIONS", "LabSession", "SessionPool"]
 
 MOST_SESSIONS = 8
-UNWATCHED = 30.0  # seconds after which a session that no tab follows is ended: a reload takes less
+UNWATCHED = 30.0  # seconds after which a session whose tab is gone is ended: a reload takes less
+UNASKED = 120.0  # and one that no tab ever followed: whoever drives it by requests may take a while between two
 GRACE = 15.0  # seconds that a tab takes at most to follow what it began
 ROUND = 5.0  # seconds between two looks for such
 ENDED = "Its process ended (out of memory, or killed); begin again to go on."
@@ -76,6 +77,7 @@ class LabSession:
 
     def snapshot(self) -> dict[str, Any]:
         """All that a page needs to show the session from nothing."""
+        self.touched = time.monotonic()
         with self._lock:
             return {"id": self.id, "records": list(self.records), "last": self.last, "closed": self.closed}
 
@@ -86,8 +88,6 @@ class LabSession:
             self.closed = True
         if not self.ended:  # or its number may be that of another process by now
             self._process.end()
-        with suppress(OSError):
-            self._process.pipe.close()
         self.hub.forget(self.topic)
 
     def _listen(self, pipe: Any) -> None:
@@ -98,7 +98,12 @@ class LabSession:
             except (EOFError, OSError, TypeError):
                 break
             self._hear(text)
-        self.ended = True
+        with self._lock:
+            self.ended = True
+        # Closed here alone: closed while this thread reads, its number could be that of another session's pipe, whose
+        # frames would then be read here.
+        with suppress(OSError):
+            pipe.close()
         if not self.closed:
             self._hear(json.dumps({"type": "problem", "error": ENDED, "ended": True}))
 
@@ -135,8 +140,8 @@ class SessionPool:
             if len(self._sessions) >= MOST_SESSIONS:
                 self._make_room()
             session = LabSession(self.hub, self._template)
+            session.open(request, play=play, position=position)  # before another one can take its place
             self._sessions[session.id] = session
-        session.open(request, play=play, position=position)
         return session
 
     def get(self, id: str) -> LabSession:
@@ -146,10 +151,9 @@ class SessionPool:
             return self._sessions[id]
 
     def note_followers(self, topics: Iterable[str]) -> None:
-        """Somebody follows these topics."""
-        with self._lock:
-            for session in self._sessions.values():
-                session.followed = session.followed or session.topic in topics
+        """Somebody follows these topics. Without the lock, which whoever begins a session may hold for a while."""
+        for session in list(self._sessions.values()):
+            session.followed = session.followed or session.topic in topics
 
     def remove(self, id: str) -> None:
         session = self.get(id)
@@ -189,6 +193,6 @@ class SessionPool:
         for session in list(self._sessions.values()):
             if self.hub.followers(session.topic):
                 session.touched = now
-            elif now - session.touched > UNWATCHED:
+            elif now - session.touched > (UNWATCHED if session.followed else UNASKED):
                 with suppress(KeyError):
                     self.remove(session.id)

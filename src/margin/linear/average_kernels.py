@@ -5,10 +5,9 @@ Schmidt, Le Roux and Bach (2017); Defazio, Bach and Lacoste-Julien (2014). Rows 
 
 from __future__ import annotations
 
-from math import exp
-
 import cython
 
+from margin.core.elementary_kernels import exp
 from margin.core.kernel_source import (
     ConstIntegers,
     ConstMatrix,

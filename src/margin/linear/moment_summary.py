@@ -26,9 +26,12 @@ class MomentSummary(AffinePrediction, LearnsInPieces):
     about the mean.
     """
 
-    _summary_of = staticmethod(lambda fields: RegressionMoments(**fields))
     fit_intercept: Any
     summary_: dict[str, Any] = attribute(sometimes(MOMENTS), "What partial_fit keeps of the rows: their moments.")
+
+    @staticmethod
+    def _summary_of(fields: dict[str, Any]) -> RegressionMoments:
+        return RegressionMoments(**fields)
 
     @unchanged_if_refused
     def partial_fit(self, X: Any, y: Any) -> Self:

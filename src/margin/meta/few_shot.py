@@ -60,9 +60,10 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     descent on the support should start. With early_stopping whole classes are held out, at least two.
 
     What is learned from a few training classes serves those. Without an encoder the embedding therefore starts from the
-    principal axes of the columns and keeps them, and descent starts from a linear map that is 0: on the digits 5 to 9
-    of MNIST after training on 0 to 4, with five examples of each, the accuracy is 0.72 ('maml': 0.65), and that of the
-    nearest centroid of pixels 0.73. An encoder wants many training classes, as the 964 letters of Omniglot.
+    principal axes of the columns and keeps them, and descent starts from a linear map that is 0: on five digits of
+    MNIST after training on the five others, with five examples of each, the accuracy is 0.76 (mean of three draws;
+    'matching' 0.72, 'maml' 0.68, 'siamese' 0.62), and that of the nearest centroid of pixels 0.72. What stands below it
+    wants many training classes, as an encoder does: the 964 letters of Omniglot.
 
     Examples
     --------

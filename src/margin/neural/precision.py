@@ -11,7 +11,7 @@ def widen(tensor: Tensor) -> Tensor:
     """``tensor`` in double precision; on the CPU where its own device has none (MPS).
 
     >>> import torch
-    >>> widened(torch.ones(1)).dtype
+    >>> widen(torch.ones(1)).dtype
     torch.float64
     """
     return (tensor.cpu() if tensor.device.type == "mps" else tensor).double()

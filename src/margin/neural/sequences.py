@@ -25,7 +25,7 @@ def is_table(X: Any) -> bool:
 def pad(owner: str, X: Any) -> np.ndarray:
     """A list of arrays (T_i, d) or (T_i,), or a 3-D array padded with NaN, as one float array (n, T, d).
 
-    >>> padded("model", [np.ones((2, 1)), np.ones(3)])[:, :, 0]
+    >>> pad("model", [np.ones((2, 1)), np.ones(3)])[:, :, 0]
     array([[ 1.,  1., nan],
            [ 1.,  1.,  1.]])
     """

@@ -101,7 +101,7 @@ def squared_rectifier(x: Tensor) -> Tensor:
 def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Coordinates i and i + d/2 of every row of ``x`` (..., n, d) turned by the angles of ``cos``, ``sin`` (n, d/2).
 
-    >>> turned(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0]]), torch.tensor([[1.0]]))
+    >>> turn(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0]]), torch.tensor([[1.0]]))
     tensor([[-2.,  1.]])
     """
     out: Tensor = _Turned.apply(x, cos, sin)

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import Function, Integer, Number, Optional, Options
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.domains.base import Domain
+from margin.core.domains.base import Domain, says_none
 from margin.core.invariants import Real
 from margin.core.notices import warn_user
 from margin.core.number_range import require_squares
@@ -91,7 +91,7 @@ class Conditions(Domain):
         return {"type": "null"}
 
     def parse(self, text: str, build: Any = None) -> None:
-        if text.lower() not in {"none", "null"}:
+        if not says_none(text):
             raise ValueError(f"{text!r} is not None; conditions are given in Python.")
 
     def wrong(self) -> list[Any]:

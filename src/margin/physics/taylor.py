@@ -78,13 +78,13 @@ class Layout:
 def close_keys(keys: Iterable[Key]) -> Layout:
     """The layout with all that ``keys`` need: (0, 1) needs (0,) and (1,).
 
-    >>> closed([(1, 1), (0,)]).keys
+    >>> close_keys([(1, 1), (0,)]).keys
     ((), (0,), (1,), (1, 1))
     """
     needed: set[Key] = {()}
     for key in keys:
         if len(key) > 2:
-            raise ValueError(f"closed: derivatives are carried up to the second; got one of order {len(key)}.")
+            raise ValueError(f"close_keys: derivatives are carried up to the second; got one of order {len(key)}.")
         needed |= {tuple(sorted(key)), *((axis,) for axis in key)}
     return Layout(tuple(sorted(needed, key=lambda key: (len(key), key))))
 

@@ -90,8 +90,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsInPieces, Est
         sometimes(FACTOR_FIELDS), "What partial_fit keeps of the rows: their number, mean and factor."
     )
 
-    _summary_of = staticmethod(lambda fields: ScatterFactor(**fields))
-
     def fit(self, X: Any, y: Any = None) -> PCA:
         """Learn the directions from ``X``; ``y`` is ignored."""
         self._check_parameters()
@@ -99,6 +97,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsInPieces, Est
             self, X, dtype=[np.float64, np.float32], ensure_min_samples=2, accept_sparse=("csr", "csc")
         )
         return self._learn(self._decompose_sparse(X) if sp.issparse(X) else self._decompose(X), X.shape, X.dtype)
+
+    @staticmethod
+    def _summary_of(fields: dict[str, Any]) -> ScatterFactor:
+        return ScatterFactor(**fields)
 
     def partial_fit(self, X: Any, y: Any = None) -> PCA:
         """Learn from these rows and those of earlier calls, of which only mean and factor were kept."""

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.arguments import refuse_told_twice
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ListOf, StringOf, sometimes
@@ -149,13 +150,12 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         says. ``params`` are parameters of training, for a fit that goes on with ``warm_start``.
         """
         network, weights, reading = read_clip(folder)
-        for name in params.keys() & {"encoder", "n_components", "text_width"}:
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(cls.__name__, params, {"encoder", "n_components", "text_width"})
         model = cls(**{"learning_rate_init": 1e-5, "n_components": network["n_components"], **params})
         model._check_parameters()
         model.network_, model.weights_, model.reading_, model.vocabulary_ = network, weights, reading, []
         model.n_features_in_ = int(np.prod(network["shape"]))
-        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        model._begin_counts()
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:

@@ -1,4 +1,4 @@
-"""Dask clusters: who they are, and parts of a stream read and summarized by their workers.
+"""Dask clusters: who they are, and parts of a stream read and summarized, and trees grown, by their workers.
 
 Dask schedules, moves and repeats: work of a worker that is lost is done again by another one, with the same result.
 """
@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from margin.core.arguments import shown
-from margin.core.streaming import Stream, StreamPart
+from margin.core.streaming import NamedWork, Stream, StreamPart
 
 __all__ = ["DaskParts", "cluster_client", "on_cluster"]
 
 S = TypeVar("S")
 
+MOST_LOSSES = 3  # times that work is sent again whose data are gone
 AHEAD = 2  # parts per thread of the cluster that are sent before their turn
 PATIENCE = "60s"  # until a first worker answers: a cluster that grows on demand starts it then
 
@@ -28,14 +30,29 @@ class DaskParts:
         self.client = client
 
     def map(self, function: Callable[[StreamPart], S], parts: Sequence[StreamPart]) -> Iterator[S]:
+        return self._in_order(lambda part: self.client.submit(function, part, pure=False), parts)
+
+    def map_shared(self, function: Callable[[Any, Any], S], shared: Any, items: Sequence[NamedWork]) -> Iterator[S]:
+        """``function(shared, item)`` of every item, in order; every worker has ``shared`` once, and gets it again when
+        all who had it are lost."""
+        there: list[Any] = []
+
+        def send(item: NamedWork) -> Any:
+            if not there or there[0].status != "finished":
+                there[:] = self.client.scatter([shared], broadcast=True, hash=False)  # of a tuple it sends the items
+            return self.client.submit(function, there[0], item, pure=False)
+
+        return self._in_order(send, items)
+
+    def _in_order(self, send: Callable[[Any], Any], items: Sequence[NamedWork]) -> Iterator[Any]:
         waiting: deque[Any] = deque()
         most = AHEAD * max(1, sum(self.client.nthreads().values()))
-        for part in parts:
-            waiting.append((self.client.submit(function, part, pure=False), part.name))
+        for item in items:
+            waiting.append((send(item), item))
             if len(waiting) >= most:
-                yield _result(*waiting.popleft())
+                yield _result(send, *waiting.popleft())
         while waiting:
-            yield _result(*waiting.popleft())
+            yield _result(send, *waiting.popleft())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A stream that is sent to a worker as a part of something else is read there, by the worker.
@@ -99,14 +116,21 @@ def _import_distributed() -> Any:
     return distributed
 
 
-def _result(future: Any, part: str) -> Any:
+def _result(send: Callable[[Any], Any], future: Any, item: NamedWork, losses: int = 0) -> Any:
+    """What a worker gives; work whose data were lost is sent again."""
     from distributed import KilledWorker
 
     try:
         return future.result()
     except KilledWorker:
         raise RuntimeError(
-            f"{part}: every worker of the cluster that read it ended; it may need more memory than they have."
+            f"{item.name}: every worker of the cluster that had it ended; it may need more memory than they have."
         ) from None
+    except CancelledError:
+        if losses == MOST_LOSSES:
+            raise RuntimeError(
+                f"{item.name}: the workers of the cluster that had its data ended, {losses + 1} times."
+            ) from None
+        return _result(send, send(item), item, losses + 1)
     finally:
         future.release()

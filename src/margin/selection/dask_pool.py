@@ -14,15 +14,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from margin.selection.dask_cluster import cluster_client
+from margin.selection.dask_cluster import MOST_LOSSES, cluster_client
 from margin.selection.prepared import PreparedColumns
 from margin.selection.trial import Candidate, Task, TrialData, blank_trial, run_trial
 from margin.selection.work_clock import seconds_worked
 from margin.selection.workers import PATIENCE, TICK, NextTask, Result
 
 __all__ = ["DaskPool"]
-
-MOST_LOSSES = 3  # times that a trial is sent again when data or worker are gone
 
 
 @dataclass

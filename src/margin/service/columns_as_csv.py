@@ -27,7 +27,7 @@ def write_csv(columns: Mapping[str, Any], file: Any, guard: bool, header: bool =
 def guard_cell(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula, behind an apostrophe; numbers, written as text too, stay.
 
-    >>> [guarded(value) for value in ("=1+1", "@SUM(A1)", "-1.5", "- none", -2.0, "a=b")]
+    >>> [guard_cell(value) for value in ("=1+1", "@SUM(A1)", "-1.5", "- none", -2.0, "a=b")]
     ["'=1+1", "'@SUM(A1)", '-1.5', "'- none", -2.0, 'a=b']
     """
     if not isinstance(value, str) or not value.lstrip().startswith(FORMULA) or NUMBER.fullmatch(value.strip()):

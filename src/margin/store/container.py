@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.full_disk import until_written
+from margin.core.full_disk import naming, until_written
 
 __all__ = [
     "FORMAT_VERSION",
@@ -92,7 +92,7 @@ def _write_atomically(path: Path, content: bytes) -> Path:
     temporary = path.parent / f"{TEMPORARY}{path.name}-{secrets.token_hex(8)}.tmp"
     try:
         # "x" creates the file with the permissions that the process gives any new file, and never opens another's.
-        with open(temporary, "xb") as file:
+        with naming(path), open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -168,7 +168,8 @@ def _safe_dtype(name: str) -> np.dtype:
     if not isinstance(name, str) or not re.fullmatch(r"[<>|=]?[a-zA-Z]\d*(\[\d*[a-zA-Z]+\])?", name):
         raise ValueError(f"dtype {str(name)[:40]!r}")  # NumPy would read a string of its own language
     dtype = np.dtype(name)
-    if dtype.kind not in "biufcMmUO" or dtype.itemsize > 2**20:
+    # NumPy 2.0 lets the size of a string overflow to a negative number.
+    if dtype.kind not in "biufcMmUO" or not 0 <= dtype.itemsize <= 2**20:
         raise ValueError(f"dtype {name!r}")
     return dtype
 

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from margin import catalog
+from margin import __version__, catalog
 from margin.core.notices import warn_user
 from margin.store import container
 from margin.store.decoding import Decoder
@@ -84,7 +84,8 @@ def library_versions() -> dict[str, str]:
 
 @cache  # reading what an installer wrote takes longer than saving a small model
 def _version(library: str) -> str:
-    return metadata.version(library)
+    # Sources on the path, of which no installer knows, store models too.
+    return __version__ if library == "margin" else metadata.version(library)
 
 
 def _warn_of_other_scikit_learn(path: str | Path, written: str) -> None:

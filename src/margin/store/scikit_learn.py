@@ -7,6 +7,7 @@ beyond its end.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,19 @@ def _edges_ascend(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("_encoder must have been fitted to as many columns")
 
 
+@cache
+def _imputers_learn() -> frozenset[str]:
+    """What an imputer of the installed scikit-learn knows after a fit: 1.7.0 has no ``_fill_dtype`` yet."""
+    from sklearn.impute import SimpleImputer
+
+    return frozenset(vars(SimpleImputer().fit([[0.0]])))
+
+
+def _fill_dtype_is_there(model: Mapping[str, Any], _: Sizes) -> None:
+    if "_fill_dtype" not in model and "_fill_dtype" in _imputers_learn():
+        raise Violation("_fill_dtype is missing, as in files of scikit-learn 1.7.0; this version needs it")
+
+
 FORMS: Mapping[str, Form] = {
     "Pipeline": Form({**OUTPUT, **NO_COLUMNS}, [steps_are_named_models]),
     "ColumnTransformer": Form(
@@ -134,8 +148,9 @@ FORMS: Mapping[str, Form] = {
             "statistics_": ArrayOf("n_features", kind="labels", finite=False),
             "indicator_": optional(ModelWith(["transform"])),
             "_fit_dtype": Anything(),
-            "_fill_dtype": Anything(),
-        }
+            "_fill_dtype": sometimes(Anything()),
+        },
+        [_fill_dtype_is_there],
     ),
     "MissingIndicator": Form(
         {

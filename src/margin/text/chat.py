@@ -19,7 +19,7 @@ class Chat:
 
     >>> from margin.text import LanguageModel
     >>> talk = "Q: hi\nA: yo\nQ: bye\nA: no\n" * 40
-    >>> model = LanguageModel(d_model=16, n_heads=2, n_blocks=1, context=32, max_iter=20, random_state=0).fit(talk)
+    >>> model = LanguageModel(d_model=16, n_heads=2, n_blocks=1, context=32, max_iter=100, random_state=0).fit(talk)
     >>> chat = model.chat(user="Q: ", reply="A: ")
     >>> chat.say("hi", temperature=0), chat.say("bye", temperature=0)
     ('yo', 'no')

@@ -19,6 +19,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
+from margin.core.arguments import refuse_told_twice
 from margin.core.domains import Choice, Either, Flag, Integer, Optional
 from margin.core.invariants import ArrayOf, ListOf, StringOf
 from margin.core.notices import warn_user
@@ -36,7 +37,7 @@ from margin.neural.nets.encoder_scores import ragged_encoder
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
 from margin.neural.precision import widen
 from margin.neural.training.ragged import RaggedRows, flat_sequences
-from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
+from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, sorted_head, write_encoder
 from margin.text.network_estimator import TextNetworkEstimator, hide_at_random, refuse_half_pretrained
 from margin.text.stored_networks import CLASSIFIER, READING, text_network_is_stored
 from margin.text.terms import TERMS, UNKNOWN, TermCodes, token_rarity
@@ -212,20 +213,17 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
         start = read_encoder(folder, cls.__name__)
         config = start.network["config"]
         given = {"architecture": "pretrained", "pretrained": start}
-        for name in params.keys() & given.keys():
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(cls.__name__, params, given.keys())
         further = {**FURTHER, "dropout": config["dropout"], "max_length": config["context"]}
         model = cls(**{**further, **given, **params})
         model._check_parameters()
         if start.labels is not None:
-            order = np.argsort(start.labels)
-            model.classes_ = np.array(start.labels)[order]
-            model.network_ = described_encoder(start, len(order), config["dropout"])
-            head = {name: start.weights[name][order] for name in ("head.weight", "head.bias")}
-            model.weights_ = {name: array.copy() for name, array in start.weights.items()} | head
+            labels, model.weights_ = sorted_head(start)
+            model.classes_ = np.array(labels)
+            model.network_ = described_encoder(start, len(labels), config["dropout"])
             codes = model._learned_codes([])
             model.vocabulary_, model.reading_ = codes.vocabulary, codes.reading()
-            model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+            model._begin_counts()
         return model
 
     @classmethod

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.threads import torch_threads
+from margin.neural.activations.fused import fused_log_softmax
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.precision import widen
@@ -106,7 +107,7 @@ class NextToken(NextTokens):
 def penalize(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.ndarray:
     """Logits of tokens already ``seen`` divided by ``penalty`` if positive, else multiplied (Keskar et al., 2019).
 
-    >>> penalized(np.array([2.0, -1.0, 3.0]), [0, 1], 2.0)
+    >>> penalize(np.array([2.0, -1.0, 3.0]), [0, 1], 2.0)
     array([ 1., -2.,  3.])
     """
     out, rows = np.array(logits, dtype=np.float64), np.array(sorted(set(seen)), dtype=np.intp)
@@ -157,7 +158,7 @@ def most_probable(model: NextTokens, prompt: Sequence[int], n: int) -> list[int]
 
     def next_scores(tokens: Tensor, parents: Tensor) -> Tensor:
         model.select(parents.tolist())
-        return torch.log_softmax(torch.from_numpy(model.after_rows(tokens[:, None].tolist())).double(), dim=1)
+        return fused_log_softmax(torch.from_numpy(model.after_rows(tokens[:, None].tolist())).double(), dim=1)
 
     ((tokens, _),) = beam_search(next_scores, 1, begin=prompt[-1], end=END, width=width, max_tokens=n, unfinished=True)
     return tokens

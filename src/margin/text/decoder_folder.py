@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from margin.core.arguments import refuse_told_twice
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.transformers_layout import load_transformers, save_transformers
@@ -47,11 +48,10 @@ class FolderModel:
 
     def build(self, model_class: type[Any], params: Mapping[str, Any]) -> Any:
         """The fitted model, with ``params`` for a fit that goes on."""
-        for name in params.keys() & self.parameters.keys():
-            raise ValueError(f"{model_class.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(model_class.__name__, params, self.parameters.keys())
         model = model_class(**{**self.parameters, **params})
         model.codes_, model.network_, model.weights_ = self.codes, self.network, self.weights
-        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        model._begin_counts()
         return model
 
 

@@ -23,7 +23,7 @@ from margin.neural.transformers_layout.folder import CONFIG, name_classes, read_
 from margin.neural.weights import copy_weights, load_weights
 from margin.text.folder_tokenizer import FolderTokenizer, folder_tokenizer
 
-__all__ = ["FURTHER", "FolderCodes", "described_encoder", "read_encoder", "write_encoder"]
+__all__ = ["FURTHER", "FolderCodes", "described_encoder", "read_encoder", "sorted_head", "write_encoder"]
 
 TOKENIZER = "tokenizer.json"
 
@@ -143,6 +143,14 @@ def _labels(config: Mapping[str, Any], n_outputs: int) -> tuple[str, ...] | None
     if not all(isinstance(label, str) for label in labels) or len(set(labels)) < n_outputs:
         return None
     return tuple(map(str, labels))
+
+
+def sorted_head(start: PretrainedNetwork) -> tuple[list[str], dict[str, np.ndarray]]:
+    """The names of the head's outputs in alphabetical order, and all weights with the head's rows in that order."""
+    assert start.labels is not None
+    order = np.argsort(start.labels)
+    head = {name: start.weights[name][order] for name in ("head.weight", "head.bias")}
+    return [start.labels[i] for i in order], {name: array.copy() for name, array in start.weights.items()} | head
 
 
 def described_encoder(pretrained: PretrainedNetwork, n_outputs: int, dropout: float) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.full_disk import naming
 from margin.text.bpe import BytePairTokenizer
 from margin.text.text_chunks import text_chunks
 from margin.text.token_codes import END, TOKENS, TextCodes
@@ -89,7 +90,8 @@ class TokenFile:
         folder.parent.mkdir(parents=True, exist_ok=True)
         begun = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            _write_all(begun, codes, paths, vocab_size)
+            with naming(folder):
+                _write_all(begun, codes, paths, vocab_size)
             os.replace(begun, folder)
         except BaseException:
             shutil.rmtree(begun, ignore_errors=True)

@@ -13,6 +13,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from margin.core.arguments import refuse_told_twice
 from margin.core.domains import Choice, Either, Flag, Integer
 from margin.core.invariants import ListOf, StringOf, sometimes
 from margin.core.parameters import attribute, parameter
@@ -26,7 +27,7 @@ from margin.neural.precision import widen
 from margin.neural.training import Rows
 from margin.neural.training.ragged import RaggedRows, flat_sequences
 from margin.text.chain import TagChain, decode_chain
-from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, write_encoder
+from margin.text.encoder_folder import FURTHER, FolderCodes, described_encoder, read_encoder, sorted_head, write_encoder
 from margin.text.network_estimator import TextNetworkEstimator, hide_at_random, refuse_half_pretrained
 from margin.text.sentences import vocabulary_of
 from margin.text.stored_networks import TAGGER, tagging_network_is_stored
@@ -157,20 +158,16 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         start = read_encoder(folder, cls.__name__, per_token=True)
         config = start.network["config"]
         given = {"architecture": "pretrained", "pretrained": start}
-        for name in params.keys() & given.keys():
-            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(cls.__name__, params, given.keys())
         model = cls(**{**FURTHER, "chain": False, "dropout": config["dropout"], **given, **params})
         model._check_parameters()
         if start.labels is not None and not model.chain:
-            order = np.argsort(start.labels)
-            model.tags_ = [start.labels[i] for i in order]
-            model.network_ = described_encoder(start, len(order), config["dropout"]) | {"chain": False}
-            moved = {name: start.weights[name][order] for name in ("head.weight", "head.bias")}
-            weights = {name: array.copy() for name, array in start.weights.items()} | moved
+            model.tags_, weights = sorted_head(start)
+            model.network_ = described_encoder(start, len(model.tags_), config["dropout"]) | {"chain": False}
             model.weights_ = {f"scores.{name}": array for name, array in weights.items()}
             model.vocabulary_, model.outlines_ = FolderCodes(start.reading, None).vocabulary, []
             model.reading_ = start.reading
-            model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+            model._begin_counts()
         return model
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:

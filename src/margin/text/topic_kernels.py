@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import exp, log
-
 import cython
 
+from margin.core.elementary_kernels import exp, log
 from margin.core.kernel_source import (
     ConstIntegers,
     ConstIntegers32,

@@ -6,10 +6,9 @@ thread: steps follow each other, and threads would race. Products of vectors are
 
 from __future__ import annotations
 
-from math import exp, log
-
 import cython
 
+from margin.core.elementary_kernels import exp, log
 from margin.core.kernel_source import (
     ConstIntegers,
     ConstIntegers32,
@@ -111,7 +110,7 @@ def output_step(
     error: cython.float
     for k in range(n):
         score = _product(hidden, h, outputs, rows[k])
-        small = exp(-abs(score))
+        small = exp(cython.cast(cython.double, -abs(score)))
         product *= 1.0 + small  # one logarithm for all: the product of up to 2^n stays finite
         error = (one if score >= 0 else small) / (one + small)
         if labels[k] == 1:

@@ -139,7 +139,7 @@ def test_long_epochs_report_inside_as_often_as_the_plan_says():
 
 def test_seconds_change_the_number_of_records_and_nothing_else(monkeypatch):
     clock = itertools.count()
-    monkeypatch.setattr("margin.neural.training.loop.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("margin.neural.training.loop.monotonic", lambda: float(next(clock)))
     ends = []
     for seconds in (None, 3.0):
         training = training_of(network(), Plan(2, record_steps=None, record_seconds=seconds), batch_size=4)

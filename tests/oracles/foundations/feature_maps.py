@@ -27,6 +27,7 @@ def features_of_kernels(seed: int) -> Verdict:
     gauss = pairwise.rbf_kernel(X, Z, gamma=0.5 / 1.4**2)
     gram = X @ X.T  # of rank 3
     mixed = gram - 1e-3 * np.eye(4)
+    skewed = gram + np.triu(0.1 * np.abs(gram).max() * np.ones_like(gram), 1)  # below the diagonal nothing is wrong
     return every(
         polynomial=near(poly[0] @ poly[1].T, (X @ Z.T + 1.7) ** 3, tolerance=1e-8),
         number=equal(poly[0].shape, (4, 20)),
@@ -35,8 +36,8 @@ def features_of_kernels(seed: int) -> Verdict:
         gauss=near(kernels.rbf_kernel(X, Z, 1.4), gauss, tolerance=1e-10),
         square=near(kernels.rbf_kernel(X, length_scale=1.4), pairwise.rbf_kernel(X, gamma=0.5 / 1.96), tolerance=1e-10),
         definite=equal(
-            [kernels.is_positive_semidefinite(c * M) for c in (1.0, 1e9) for M in (gram, mixed, -gram)],
-            [True, False, False] * 2,
+            [kernels.is_positive_semidefinite(c * M) for c in (1.0, 1e9) for M in (gram, mixed, -gram, skewed)],
+            [True, False, False, False] * 2,
         ),
         stationary=equal(
             [

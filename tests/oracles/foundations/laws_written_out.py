@@ -43,11 +43,11 @@ def eigenvalues_that_are_known(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.probability.Mixture.noised", f"{PATH}.probability.sample_inverse_cdf")
+@oracle(f"{PATH}.probability.Mixture.add_noise", f"{PATH}.probability.sample_inverse_cdf")
 def noise_and_quantiles(seed: int) -> Verdict:
     """The law of a sum by quadrature; draws by the same uniform numbers."""
     weights, laws, sigma = [0.3, 0.7], [(-2.0, 0.6), (1.0, 1.7)], 0.8
-    noised = Mixture(weights, [Normal(*law) for law in laws]).noised(sigma)
+    noised = Mixture(weights, [Normal(*law) for law in laws]).add_noise(sigma)
 
     def density(x: float) -> float:
         return sum(w * stats.norm(*law).pdf(x) for w, law in zip(weights, laws))

@@ -90,7 +90,7 @@ def mixtures_of_normals(seed: int) -> Verdict:
 
 
 @oracle(
-    *(f"{PATH}.chain.{name}" for name in ("forward_step", "noised", "noised_law", "posterior", "walk")),
+    *(f"{PATH}.chain.{name}" for name in ("forward_step", "add_noise", "noised_law", "posterior", "walk")),
 )
 def chains_of_noise(seed: int) -> Verdict:
     """The step back by Bayes' rule on the joint normal law of two neighbors, at times of their own for each row."""

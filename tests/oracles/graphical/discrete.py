@@ -17,7 +17,7 @@ PATH = "margin.graphical"
 
 
 @oracle(
-    "margin.graphical.junction_tree.calibrated",
+    "margin.graphical.junction_tree.calibrate",
     f"{PATH}.network.DiscreteNetwork",
     f"{PATH}.network.DiscreteNetwork.joint",
 )

@@ -90,7 +90,12 @@ def records_of_a_regressor(seed: int) -> Verdict:
         for record in model.iterate(X, y):
             found.append(record["train_loss"])
             after.append(float(np.mean((y - model.predict(X)) ** 2) / y.var() / 2))
+        powers = 2.0 ** np.arange(20)  # their sum tells which of them are in it
+        stops = MLPRegressor((3,), early_stopping=True, validation_fraction=0.2, max_iter=1, random_state=seed)
+        center = stops.fit(rng.normal(size=(20, 2)), powers).target_center_[0]
+    learned = [i for i in range(20) if round(16 * center) >> i & 1]
     return every(
         losses=near(found[1:], after[:-1], tolerance=1e-5),
         falls=equal(found, sorted(found, reverse=True)),
+        scaled_by_rows_that_learn=near((len(learned), powers[learned].mean()), (16, center), tolerance=1e-6),
     )

@@ -41,7 +41,9 @@ def convolution_of_images(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 4, 9, 7), normal(seed, 6, 2, 3, 2), normal(seed, 6)
     options: dict[str, Any] = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}
     flipped = functional.conv2d(x, w.flip(2, 3), b, **options)
+    dilated: dict[str, Any] = {"padding": "same", "dilation": (2, 1), "groups": 2}  # an odd number of zeros in one axis
     return every(
+        same=same(conv2d(x.numpy(), w.numpy(), b.numpy(), **dilated), functional.conv2d(x, w, b, **dilated)),
         correlation=same(conv2d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv2d(x, w, b, **options)),
         flipped=same(convolve(x.numpy(), w.numpy(), b.numpy(), **options), flipped),
     )

@@ -75,6 +75,7 @@ def perceptron(seed: int) -> Verdict:
         normalized=same(seen.pre_activations[0], z),
         normalized_last=same(seen.pre_activations[-1], normed(x)),
         sizes=equal((net.widths, net.depth, net.capacity), ([5, 4], 2, 9)),
+        products=equal(net.multiply_adds, sum(linear.weight.numel() for linear in net.linears)),
         starts=near(spreads, [(2 / 100) ** 0.5, (2 / 300) ** 0.5, (2 / 240) ** 0.5], tolerance=0.005),
         leaky=same(leaky(x), leaky.linears[1](lifted)),
     )

@@ -156,3 +156,15 @@ def test_a_set_of_all_categories_that_fit_and_missing_values():
         leaves = np.empty((len(rows), 1), dtype=np.int32)
         walk_rows(keyed_trees([tree], rows), rows, leaves=leaves)
         assert leaves[:, 0].tolist() == [2] * (MAX_CODE + 1) + [1 if missing_left else 2]
+
+
+@pytest.mark.parametrize("n_classes", [3, 40])  # values are read from one table, or where the trees hold them
+def test_values_are_added_tree_by_tree(n_classes):
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.normal(size=(600, 4)), rng.integers(0, n_classes, 600)
+    trees = RandomForestClassifier(12, max_depth=8, random_state=0).fit(X, y).trees_
+    rows = rng.normal(size=(3000, 4))
+    total = np.zeros((3000, n_classes))
+    for tree in trees:
+        total += walking.predict(tree, rows)
+    np.testing.assert_array_equal(walking.sum_values(trees, rows), total)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Build", "Domain"]
+__all__ = ["Build", "Domain", "parse_json", "says_none"]
 
 Build = Callable[[str], Any]
 
@@ -53,3 +54,21 @@ class Domain(ABC):
     def searchable(self) -> bool:
         """Whether the domain declares a range for hyperparameter search."""
         return False
+
+
+def says_none(text: str) -> bool:
+    """Whether a text of the command line stands for None."""
+    return text.lower() in {"none", "null"}
+
+
+def parse_json(domain: Domain, text: str) -> Any:
+    """None, or the JSON value that ``text`` is, or else the text itself, if ``domain`` accepts it."""
+    if says_none(text):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if not domain.accepts(value):
+        raise ValueError(f"{text!r} is not {domain.description}.")
+    return value

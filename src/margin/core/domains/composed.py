@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.domains.base import Build, Domain
+from margin.core.domains.base import Build, Domain, says_none
 
 __all__ = ["Array", "Either", "Instance", "Learner", "Nested", "Optional", "Sequence"]
 
@@ -232,7 +232,7 @@ class _Nothing(Domain):
         return value is None
 
     def parse(self, text: str, build: Build | None = None) -> None:
-        if text.lower() not in {"none", "null"}:
+        if not says_none(text):
             raise ValueError(f"{text!r} is not None.")
 
     def schema(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.domains.base import Build, Domain
+from margin.core.domains.base import Build, Domain, says_none
 
 __all__ = ["Device", "Jobs"]
 
@@ -33,7 +33,7 @@ class Jobs(Domain):
         return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and value != 0
 
     def parse(self, text: str, build: Build | None = None) -> int | None:
-        if text.lower() in {"none", "null"}:
+        if says_none(text):
             return None
         try:
             value = int(text)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.domains.base import Build, Domain
+from margin.core.domains.base import Build, Domain, says_none
 
 __all__ = ["MOST_LAYERS", "Choice", "Flag", "Integer", "Number", "Seed", "Text"]
 
@@ -268,7 +268,7 @@ class Seed(Domain):
         return Integer(low=0, high=2**32 - 1).accepts(value)
 
     def parse(self, text: str, build: Build | None = None) -> int | None:
-        return None if text.lower() in {"none", "null"} else Integer(low=0, high=2**32 - 1).parse(text)
+        return None if says_none(text) else Integer(low=0, high=2**32 - 1).parse(text)
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["integer", "null"], "minimum": 0}

@@ -6,10 +6,9 @@ first few thousand points hardly any group has one. Points are float64 or float3
 
 from __future__ import annotations
 
-from math import pow
-
 import cython
 
+from margin.core.elementary_kernels import power
 from margin.core.kernel_source import (
     Bytes,
     ConstIntegers,
@@ -228,7 +227,7 @@ def _grow(total: cython.double, gap: cython.double, exponent: cython.double) -> 
         return total + size * size * size
     if exponent == INFINITE:
         return size if size > total else total
-    return total + pow(size, exponent)
+    return total + power(size, exponent)
 
 
 @kernel
@@ -298,7 +297,7 @@ def _powers_of_tile(
                     totals[lane] = gap if gap > totals[lane] else totals[lane]
             else:
                 for lane in range(LANES):
-                    totals[lane] += pow(abs(tile[j, lane] - value), exponent)
+                    totals[lane] += power(abs(tile[j, lane] - value), exponent)
         hits = 0
         for lane in range(LANES):
             hits += 1 if totals[lane] < bound else 0

@@ -33,7 +33,7 @@ BLUR = 0.1
 def shrink(images: Tensor) -> Tensor:
     """Images of half the height and width: means of 2 x 2 pixels.
 
-    >>> shrunk(torch.arange(4.0).reshape(1, 1, 2, 2))
+    >>> shrink(torch.arange(4.0).reshape(1, 1, 2, 2))
     tensor([[[[1.5000]]]])
     """
     return functional.avg_pool2d(images, 2)

@@ -271,6 +271,17 @@ def scenes_with_captions(seed):
     return scenes.images, [f"a {SHAPES[boxes.labels[0]]}" for boxes in scenes.boxes]
 
 
+def shapes(seed):
+    """Gray pictures of 40 by 40 pixels, and the kind of the shape in each."""
+    import numpy as np
+
+    from margin.data.scenes import shape_scenes
+
+    scenes = shape_scenes(np.random.default_rng(seed), n_samples=24, side=40, sizes=(16, 26), n_objects=(1, 1))
+    images = np.asarray(scenes.images, dtype=float).reshape(24, 40, 40, -1).mean(axis=3)
+    return images.reshape(24, -1), np.array([boxes.labels[0] for boxes in scenes.boxes])
+
+
 def story(seed):
     """A few sentences in which the same words return."""
     return (

@@ -26,7 +26,7 @@ __all__ = [
     ),
 ]
 
-SHOWN = 24
+SHOWN, DIGIT_SIDE = 24, 8
 
 
 def readers(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -129,9 +129,10 @@ def features(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     if made.shape[1] == X.shape[1]:
         return [images(shown + [picture(one.reshape(side, side)) for one in made], "before and after", columns=12)]
     width = min(made.shape[1], 72)
+    names = [str(label) if side == DIGIT_SIDE else SHAPES[int(label)] for label in y[:12]]
     return [
         images(shown, "pictures", columns=12),
-        matrix(made[:, :width], [str(label) for label in y[:12]], [""] * width, "features, one row per picture"),
+        matrix(made[:, :width], names, [""] * width, "features, one row per picture"),
     ]
 
 

@@ -52,6 +52,8 @@ def _text(view: str, data: str, **params: Any) -> StageScene:
 
 
 SMALL_NET = {"hidden_layer_sizes": (16, 16), "max_iter": 200, "learning_rate_init": 0.02, "batch_size": 64}
+DIGIT = {"image_shape": (8, 8)}  # flat rows would be taken for pictures one pixel high
+SMALL_CONVOLUTION = ("conv 8 3", "pool 2", "dense 32")
 DEEP_PLANE = {"hidden_layer_sizes": (64, 64), "max_iter": 150, "batch_size": 128, "record_steps": 4}
 
 LINEAR = {
@@ -144,11 +146,34 @@ NEURAL = {
     "tabular-net-regressor": _curve(hidden_layer_sizes=(32,), max_iter=60, early_stopping=False),
     "neural-classifier": _classes(max_iter=100, learning_rate_init=0.02, batch_size=64),
     "neural-regressor": _curve(max_iter=100, learning_rate_init=0.02, batch_size=64),
-    "cnn-classifier": _pictures("readers", "digits", max_iter=15, learning_rate_init=0.01, batch_size=64),
-    "vision-transformer": _pictures(
-        "readers", "digits", patch_size=2, d_model=16, n_heads=2, n_blocks=1, max_iter=20, learning_rate_init=0.01
+    "cnn-classifier": _pictures(
+        "readers",
+        "digits",
+        **DIGIT,
+        architecture=SMALL_CONVOLUTION,
+        max_iter=15,
+        learning_rate_init=0.01,
+        batch_size=64,
     ),
-    "cnn-regressor": _pictures("measures", "slants", max_iter=20, learning_rate_init=0.01),
+    "vision-transformer": _pictures(
+        "readers",
+        "digits",
+        **DIGIT,
+        patch_size=2,
+        d_model=16,
+        n_heads=2,
+        n_blocks=1,
+        max_iter=20,
+        learning_rate_init=0.01,
+    ),
+    "cnn-regressor": _pictures(
+        "measures",
+        "slants",
+        image_shape=(12, 12),
+        architecture=SMALL_CONVOLUTION,
+        max_iter=20,
+        learning_rate_init=0.01,
+    ),
     "sequence-classifier": StageScene(
         "curve", ("rhythms",), "series", {"cell": "gru", "hidden_size": 8, "max_iter": 20, "learning_rate_init": 0.03}
     ),
@@ -193,15 +218,15 @@ GENERATIVE = {
 }
 
 VISION = {
-    "hog": _pictures("features", "digits", cell=2),
-    "image-filter": _pictures("features", "digits", cutoff=0.2),
-    "visual-words": _pictures("features", "digits", n_words=12),
+    "hog": _pictures("features", "digits", **DIGIT, cell=2),
+    "image-filter": _pictures("features", "digits", **DIGIT, cutoff=0.2),
+    "visual-words": _pictures("features", "shapes", image_shape=(40, 40), n_words=12),
     "object-detector": _pictures(
         "detections", "scenes_with_boxes", architecture="yolo", base_channels=8, max_iter=40, batch_size=8
     ),
     "segmenter": _pictures("masks", "scenes_with_masks", depth=1, base_channels=8, max_iter=30, batch_size=8),
     "simclr": _pictures(
-        "embedded", "digits", encoder=("conv 8 3", "pool 2"), n_components=16, n_projected=8, max_iter=20
+        "embedded", "digits", **DIGIT, encoder=("conv 8 3", "pool 2"), n_components=16, n_projected=8, max_iter=20
     ),
     "clip": _pictures(
         "similarity", "scenes_with_captions", encoder=("conv 8 3", "pool 4"), n_components=16, batch_size=12

@@ -24,6 +24,7 @@ from margin.neural.convolution.sizes import (
     ConvArithmetic,
     conv_arithmetic,
     conv_output_size,
+    count_positions,
     pool_output_size,
     transposed_output_size,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "conv_transpose",
     "convolve",
     "correlate",
+    "count_positions",
     "deconvolve",
     "downsample",
     "equivariance_error",

@@ -8,7 +8,23 @@ from __future__ import annotations
 import warnings
 from typing import NamedTuple
 
-__all__ = ["ConvArithmetic", "conv_arithmetic", "conv_output_size", "pool_output_size", "transposed_output_size"]
+__all__ = [
+    "ConvArithmetic",
+    "conv_arithmetic",
+    "conv_output_size",
+    "count_positions",
+    "pool_output_size",
+    "transposed_output_size",
+]
+
+
+def count_positions(size: int, kernel: int, padding: int = 0, stride: int = 1, dilation: int = 1) -> int:
+    """Positions of a kernel along one side, 0 or less where it does not fit; what a last step skips is left out.
+
+    >>> count_positions(28, 5, padding=2), count_positions(6, 3, stride=2)
+    (28, 2)
+    """
+    return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 
 
 def conv_output_size(size: int, kernel: int, padding: int = 0, stride: int = 1, dilation: int = 1) -> int:
@@ -29,7 +45,7 @@ def conv_output_size(size: int, kernel: int, padding: int = 0, stride: int = 1, 
             f"kernel {kernel} and stride {stride}; the quotient is rounded down.",
             stacklevel=2,
         )
-    return room // stride + 1
+    return count_positions(size, kernel, padding, stride, dilation)
 
 
 def pool_output_size(size: int, window: int, stride: int | None = None) -> int:

@@ -279,6 +279,10 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     def _refuse_diverged(self, record: Record) -> None:
         """Raise FloatingPointError for a training whose numbers are finite but cannot become a model any more."""
 
+    def _begin_counts(self) -> None:
+        """The counts and curves of a network that was brought, not trained here."""
+        self.n_iter_, self.t_, self.loss_curve_, self.validation_scores_ = 0, 0, [], None
+
     def _learned_attributes(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name.endswith("_") and name[0] != "_"}
 

@@ -88,4 +88,4 @@ class CNNClassifier(ImageClassifier, CNNEstimator):
         network = dict(self.pretrained.network)
         self.network_ = network | {name: [255.0 * value for value in network[name]] for name in ("center", "scale")}
         self.input_dtype_, self.n_features_in_ = "uint8", int(np.prod(network["shape"]))
-        self.n_iter_, self.t_, self.loss_curve_, self.validation_scores_ = 0, 0, [], None
+        self._begin_counts()

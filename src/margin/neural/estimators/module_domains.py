@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from margin.core.domains import Domain
+from margin.core.domains.base import says_none
 
 __all__ = ["ModuleOrFactory"]
 
@@ -26,7 +27,7 @@ class ModuleOrFactory(Domain):
         return {"type": "null"}
 
     def parse(self, text: str, build: Any = None) -> None:
-        if text.lower() not in {"none", "null"}:
+        if not says_none(text):
             raise ValueError(f"{text!r} is not None; a module is given in Python.")
 
     def wrong(self) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from torch import nn
 
+from margin.core.arguments import refuse_told_twice
 from margin.core.domains import Integer, Number
 from margin.core.parameters import attribute, default, parameter
 from margin.neural.attention.config import TransformerConfig
@@ -97,8 +98,7 @@ class VisionTransformer(BlockParameters, ImageClassifier):
         weights = {f"body.{name}": array for name, array in copy_weights(module).items()}
         given = {name: config[name] for name in SIZES} | {"patch_size": module.patch}
         given["pretrained"] = PretrainedNetwork(str(folder), network, weights)
-        for name in params.keys() & given.keys():
-            raise ValueError(f"{owner}: {name} is what the folder says; got {params[name]!r} as well.")
+        refuse_told_twice(owner, params, given.keys())
         return cls(**{"learning_rate_init": 5e-5, "max_iter": 3, "dropout": config["dropout"], **params, **given})
 
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from margin.neural.activations.table import ACTIVATIONS, activation_layer
 from margin.neural.convolution.layers import GlobalAvgPool, GlobalMaxPool, PixelConv2d
+from margin.neural.convolution.sizes import count_positions
 from margin.neural.initialize.initializers import HeInitializer, XavierInitializer, draw_weights_
 from margin.neural.initialize.schemes import zeros_
 from margin.neural.layers.dropout import Dropout
@@ -79,7 +80,7 @@ class LayerChain:
         if self.flat:
             raise ValueError("A convolution cannot stand behind a flattening, dense or global pooling layer.")
         size = tuple(min(kernel, n + 2 * padding) for n in self.sides)
-        h, w = ((n + 2 * padding - k) // stride + 1 for n, k in zip(self.sides, size))
+        h, w = (count_positions(n, k, padding, stride) for n, k in zip(self.sides, size))
         c = self.shape[0]
         normed = bias and self.normalization is not None
         kind = PixelConv2d if size == (1, 1) and stride > 1 and not padding else nn.Conv2d
@@ -98,7 +99,7 @@ class LayerChain:
         size = tuple(min(window, n) for n in self.sides)
         steps = tuple(step if n > 1 else 1 for n in self.sides)
         border = tuple(padding if 2 * padding <= k else 0 for k in size)
-        h, w = ((n + 2 * p - k) // s + 1 for n, k, s, p in zip(self.sides, size, steps, border))
+        h, w = map(count_positions, self.sides, size, border, steps)
         self.layers.append(POOLS[kind](size, steps, border))  # type: ignore[arg-type]
         self.shape = (self.shape[0], h, w)
         return self
@@ -147,7 +148,7 @@ class LayerChain:
 def scale_channels(channels: int, width: float) -> int:
     """So many times as many channels, at least one.
 
-    >>> scaled(64, 0.25), scaled(6, 0.01)
+    >>> scale_channels(64, 0.25), scale_channels(6, 0.01)
     (16, 1)
     """
     return max(1, round(channels * width))

@@ -184,7 +184,10 @@ def _count(kind: str) -> int:
 
 
 def _is_there(device: torch.device) -> bool:
-    return device.type == "cpu" or (device.type == _accelerator() and (device.index or 0) < _count(device.type))
+    index = device.index or 0
+    if device.type == "cpu":
+        return index == 0  # torch takes any number for the one there is
+    return device.type == _accelerator() and index < _count(device.type)
 
 
 def _devices() -> list[str]:

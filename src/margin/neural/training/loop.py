@@ -7,10 +7,10 @@ A training can be stopped after any step and continued with the same bits: all t
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -243,7 +243,7 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
     training.keep()
     while not (training.finished or halted):
         with training.surroundings():
-            began = time.monotonic()
+            began = monotonic()
             if not (learning and all(module.training for module in training.step.modules.values())):
                 training.step.train()  # at the start, and after an evaluation
                 learning = True
@@ -251,7 +251,7 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
                 training.advance()
                 within = training.steps % length  # steps of this epoch; 0 when it is over
                 due = plan.record_steps is not None and within % plan.record_steps == 0
-                late = plan.record_seconds is not None and time.monotonic() - began >= plan.record_seconds
+                late = plan.record_seconds is not None and monotonic() - began >= plan.record_seconds
                 if training.compute.processes.alone or within == 0 or training.steps % AGREEING_STEPS == 0:
                     halted, late = training.compute.processes.any(stop(), late)
                 else:

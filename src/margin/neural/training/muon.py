@@ -22,7 +22,7 @@ __all__ = ["BatchedMuon", "orthogonalize_all"]
 def orthogonalize_all(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
     r"""Matrices (k, n, m), each by :func:`margin.optimize.rules.muon.orthogonalize`.
 
-    >>> x = orthogonalized(torch.tensor([[[3.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]))
+    >>> x = orthogonalize_all(torch.tensor([[[3.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]))
     >>> [round(value, 2) for value in torch.linalg.svdvals(x)[0].tolist()]
     [1.04, 0.71]
     """

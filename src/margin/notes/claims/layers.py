@@ -24,6 +24,8 @@ from margin.neural.layers import (
     use_generator,
 )
 from margin.neural.losses import cross_entropy
+from margin.neural.nets.image_parts import LayerChain
+from margin.neural.nets.resnet import ResidualBlock
 from margin.neural.weights import build
 from margin.notes.claims import claim
 
@@ -47,7 +49,13 @@ def a_dense_layer_connects_all_pairs(seed: int) -> Verdict:
     convolutional = nn.Conv2d(3, 4, 1).double()
     larger = draw(seed, 1, 3, 5, 5)
     ours = dense_backward(delta, a, W.detach())
+    flatten, linear = build(lambda: LayerChain((3, 2, 2)).dense(4).network(), seed, torch.float64)
     return every(
+        as_run=near(
+            linear(flatten(image)).detach(),
+            dense(image.reshape(5, 12), linear.weight, linear.bias).detach(),
+            tolerance=1e-13,
+        ),
         backward=equal([bool(torch.allclose(u, v, atol=1e-12)) for u, v in zip(ours, by_torch)], [True] * 3),
         differences=equal(torch.autograd.gradcheck(dense, (leaf, W, b)), True),
         flattened=near(layer(image).detach(), products.detach(), tolerance=1e-13),
@@ -93,8 +101,10 @@ def a_skip_connection_adds_the_input(seed: int) -> Verdict:
     nn.init.zeros_(zero.weight), nn.init.zeros_(zero.bias)
     jacobian = torch.autograd.functional.jacobian(Residual(f1), x[0]) - torch.autograd.functional.jacobian(f1, x[0])
     final = {residual: deep_digits(seed, residual) for residual in (False, True)}
+    block, pixels = build(partial(ResidualBlock, 2, 2), seed, torch.float64), draw(seed, 3, 2, 5, 4)
     truth = every(
         identity=equal(Residual(zero)(x).tolist(), x.tolist()),
+        as_run=near(block(pixels).detach(), Residual(block.change)(pixels).relu().detach(), tolerance=1e-13),
         gradient_has_the_identity=near(jacobian, torch.eye(5), tolerance=1e-13),
         expansion=near(stacked, expanded, tolerance=1e-12),
         fifty_layers_train_only_with_it=above(final[True], final[False] + 0.3),

@@ -15,6 +15,7 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 from margin.neural import normalization as norm
 from margin.neural.initialize import he_variance, signal_through_depth
 from margin.neural.layers import count_values
+from margin.neural.nets.image_parts import LayerChain
 from margin.neural.normalization.functions import BatchStatistics, standardize, standardize_backward
 from margin.neural.weights import build
 from margin.notes.claims import claim
@@ -134,7 +135,10 @@ def batch_norm_stands_before_the_activation(seed: int) -> Verdict:
         with torch.no_grad():
             net[0].bias += 3.0
         after[name] = net(x).detach()
+    run: Any = build(lambda: LayerChain((2, 5, 5)).conv(3, 3, padding=1).norm().active().network(), seed, torch.float64)
+    run[0].load_state_dict(block[0].state_dict())
     return every(
+        as_run=near(run(x).detach(), before["default"], tolerance=1e-12),
         order=equal([type(layer).__name__ for layer in block], ["Conv2d", "BatchNorm", "ReLU"]),
         bias_is_redundant=near(after["default"], before["default"], tolerance=1e-12),
         not_in_the_other_order=above(float((after["behind"] - before["behind"]).abs().max()), 0.01),

@@ -65,7 +65,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 5.8)
-    left, right = figure.subfigures(1, 2, width_ratios=(1.15, 1))
+    halves: Any = figure.subfigures(1, 2, width_ratios=(1.15, 1))
+    left, right = halves
     codes = left.add_subplot(projection="3d")
     for digit in range(10):
         codes.scatter(*data["codes"][data["labels"] == digit].T, color=f"C{digit}", s=14, label=str(digit))

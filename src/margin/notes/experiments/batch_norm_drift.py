@@ -114,7 +114,8 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 6.4)
     units = drift(data["means"]["plain"]).argmax(axis=1)  # of each layer, the one that moves most
-    left, right = figure.subfigures(1, 2, width_ratios=(1.7, 1))
+    halves: Any = figure.subfigures(1, 2, width_ratios=(1.7, 1))
+    left, right = halves
     axes = left.subplots(2, len(units), sharex=True, sharey=True)
     for row, name, color in zip(axes, data["means"], ("C3", "C0")):
         for k, (axis, unit) in enumerate(zip(row, units)):

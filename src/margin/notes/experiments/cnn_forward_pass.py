@@ -102,7 +102,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 7.4)
-    left, right = figure.subfigures(1, 2, width_ratios=(1, 3.6))
+    halves: Any = figure.subfigures(1, 2, width_ratios=(1, 3.6))
+    left, right = halves
     image, bars = left.subplots(2, 1, height_ratios=(1, 0.8))
     image.imshow(data["image"])
     image.set(title="What goes in", xticks=[], yticks=[])

@@ -62,7 +62,8 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(12, 5.6)
     X, Y, path = data["X"], data["Y"], data["path"]
-    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.2))
+    halves: Any = figure.subfigures(1, 2, width_ratios=(1, 1.2))
+    left, right = halves
     space: Any = left.add_subplot(projection="3d")
     space.scatter(X[:, 0], X[:, 1], X[:, 2], c=data["t"], cmap="viridis", s=8, alpha=0.45)
     space.plot(*X[path].T, color="C3", linewidth=2.4, label=f"along the surface: {data['along']:.1f}")

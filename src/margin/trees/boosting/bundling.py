@@ -41,7 +41,7 @@ def bundle(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> tu
     """The stored columns (n, q) of ``codes`` (n, p) and where each column is in them; ``codes`` and None if q = p.
 
     >>> codes = np.array([[1, 0, 0, 7], [0, 1, 0, 8], [0, 0, 2, 9]], dtype=np.uint8)
-    >>> stored, bundles = bundled(codes, np.array([2, 2, 3, 10]), np.zeros(4, dtype=bool))
+    >>> stored, bundles = bundle(codes, np.array([2, 2, 3, 10]), np.zeros(4, dtype=bool))
     >>> stored.tolist(), bundles.base.tolist()
     ([[1, 7], [2, 8], [4, 9]], [0, 1, 2, -1])
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from margin.core.category_encoding import unknown_column
 from margin.core.domains import Build, Domain
+from margin.core.domains.base import parse_json
 
 __all__ = ["InteractionConstraint", "MonotoneConstraint", "interaction_groups", "monotone_directions"]
 
@@ -40,7 +40,7 @@ class MonotoneConstraint(Domain):
         return all(not isinstance(sign, str) and np.isscalar(sign) and sign in SIGNS for sign in value)
 
     def parse(self, text: str, build: Build | None = None) -> Any:
-        return _parse(self, text)
+        return parse_json(self, text)
 
     def schema(self) -> dict[str, Any]:
         sign = {"enum": list(SIGNS)}
@@ -77,7 +77,7 @@ class InteractionConstraint(Domain):
         return all(isinstance(group, list | tuple | set | frozenset) and _are_columns(group) for group in value)
 
     def parse(self, text: str, build: Build | None = None) -> Any:
-        return text if text in ("pairwise", "no_interactions") else _parse(self, text)
+        return text if text in ("pairwise", "no_interactions") else parse_json(self, text)
 
     def schema(self) -> dict[str, Any]:
         groups = {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 0}}}
@@ -144,15 +144,3 @@ def interaction_groups(owner: str, given: Any, columns: int) -> np.ndarray | Non
 
 def _are_columns(group: Any) -> bool:
     return all(isinstance(j, int | np.integer) and not isinstance(j, bool) and j >= 0 for j in group)
-
-
-def _parse(domain: Domain, text: str) -> Any:
-    if text.lower() in {"none", "null"}:
-        return None
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = text
-    if not domain.accepts(value):
-        raise ValueError(f"{text!r} is not {domain.description}.")
-    return value

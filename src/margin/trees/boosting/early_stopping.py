@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from margin.core.domains import Build, Domain
+from margin.core.domains.base import says_none
 
 __all__ = ["NoneBetter", "NoneWorse", "Scoring", "StoppingRule"]
 
@@ -26,7 +27,7 @@ class Scoring(Domain):
         return value is None or isinstance(value, str) or callable(value)
 
     def parse(self, text: str, build: Build | None = None) -> str | None:
-        return None if text.lower() in {"none", "null"} else text
+        return None if says_none(text) else text
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["string", "null"]}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from math import ceil, ldexp, log2
+from math import ceil, ldexp
 
 import cython
 
+from margin.core.elementary_kernels import log2
 from margin.core.kernel_source import inner, kernel
 from margin.trees.boosting.state_kernels import Packing
 

@@ -9,10 +9,9 @@ Up to terms that no cut changes, the weighted decrease of impurity is, for Gini 
 
 from __future__ import annotations
 
-from math import log
-
 import cython
 
+from margin.core.elementary_kernels import log
 from margin.core.kernel_source import inner
 from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_score
 from margin.trees.cart.grouping_kernels import POSITION

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import log, log2
-
 import cython
 
+from margin.core.elementary_kernels import log, log2
 from margin.core.kernel_source import inner
 from margin.trees.cart.absolute_kernels import weighted_median
 from margin.trees.cart.grouping_kernels import POSITION

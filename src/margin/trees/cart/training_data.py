@@ -22,6 +22,7 @@ from margin.core.new_rows import validate_new_rows
 from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.refusals import SparseTarget
 from margin.core.sparse_input import dense_rows
+from margin.core.streaming import InOrder, PartRunner
 from margin.core.targets import numeric_target
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
@@ -54,6 +55,11 @@ class TrainingData:
     categories: Categories
     categorical: np.ndarray
     monotone: np.ndarray | None
+
+    @property
+    def runner(self) -> PartRunner:
+        """Who grows trees on the rows: this process."""
+        return InOrder()
 
     def codes(self, max_bins: Any, seed: int, exact_rows: int = EXACT_ROWS) -> ColumnCodes:
         """The codes of the columns; ``seed`` draws the rows from which bins are taken when there are very many."""

@@ -13,10 +13,9 @@ the first for Gini and squared error, the second for entropy and for the devianc
 
 from __future__ import annotations
 
-from math import log
-
 import cython
 
+from margin.core.elementary_kernels import log
 from margin.core.kernel_source import Vector, inner
 from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_score
 from margin.trees.cart.grouping_kernels import POSITION, clear_groups, is_sorting_better, sort_keys, take_channels

@@ -32,6 +32,8 @@ COLUMNS_PER_STEP, STEPS_FOR_KEYS = 2.0, 10.0
 COLUMNS_PER_LINE = 8  # that one access to memory brings; a step asks for one
 CHUNK = 2048  # rows that a thread takes at a time
 WORK_PER_WALK = 200.0  # basic operations per row and tree
+OUTPUTS_PER_TABLE = 16  # from more on, values are read where the trees hold them: one table of all would cost too much
+VALUES_PER_BLOCK = 1 << 14  # that are added at a time, so that they stay in the second-level cache
 
 
 def pack(trees: Sequence[TreeArrays]) -> tuple[np.ndarray, ...]:
@@ -101,6 +103,14 @@ def sum_values(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
 def _adding_keyed(
     trees: Sequence[TreeArrays], keyed: KeyedTrees, X: np.ndarray, total: np.ndarray
 ) -> Callable[[slice], None]:
+    if total.shape[1] > OUTPUTS_PER_TABLE:
+
+        def add_chunk(rows: slice) -> None:
+            leaves = np.empty((len(X[rows]), len(trees)), dtype=np.int32)
+            walk_rows(keyed, X[rows], leaves=leaves)
+            _add_leaves(trees, leaves, total[rows])
+
+        return add_chunk
     value = np.concatenate([tree["value"] for tree in trees])
     return lambda rows: walk_rows(keyed, X[rows], value=value, total=total[rows])
 
@@ -111,10 +121,20 @@ def _adding_floats(trees: Sequence[TreeArrays], X: np.ndarray, total: np.ndarray
     def add_chunk(rows: slice) -> None:
         leaves = np.empty((len(X[rows]), len(trees)), dtype=np.int32)
         _walk_floats(X[rows], nodes, leaves)
-        for tree, reached in zip(trees, leaves.T, strict=True):
-            total[rows] += tree["value"][reached]
+        _add_leaves(trees, leaves, total[rows])
 
     return add_chunk
+
+
+def _add_leaves(trees: Sequence[TreeArrays], leaves: np.ndarray, total: np.ndarray) -> None:
+    """Add the values of ``leaves`` (n, trees) to ``total`` (n, outputs), tree after tree, few rows at a time."""
+    step = max(1, VALUES_PER_BLOCK // total.shape[1])
+    found = np.empty((min(step, len(total)), total.shape[1]))
+    for start in range(0, len(total), step):
+        part = total[start : start + step]
+        for tree, reached in zip(trees, leaves[start : start + step].T, strict=True):
+            np.take(tree["value"], reached, axis=0, out=found[: len(part)], mode="clip")  # otherwise it is buffered
+            part += found[: len(part)]
 
 
 def _walk_floats(X: np.ndarray, nodes: tuple[np.ndarray, ...], leaves: np.ndarray) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from margin.core.parallel import map_in_order, worker_count
 from margin.core.records import Record
+from margin.core.streaming import SharesData
 from margin.trees.cart import structure, walking
 from margin.trees.cart.growing import GrownTrees, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
@@ -18,6 +19,9 @@ from margin.trees.cart.training_data import TrainingData
 from margin.trees.forest.bootstrap import sample_counts, tree_keys
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
 from margin.trees.restored_trees import check_forest_trees
+
+if TYPE_CHECKING:
+    from margin.trees.cart.kernel_types import ColumnCodes, GrowthRules
 
 __all__ = ["FOREST_EXACT_ROWS", "ForestGrowth", "Sampling", "drawn_rows", "sample_count"]
 
@@ -35,6 +39,45 @@ FOREST_EXACT_ROWS = 1_000
 BATCH_CELLS = 1 << 18
 
 WORK_PER_CELL = 200.0  # basic operations per row and column looked at, over all levels of a tree
+
+
+class Ground(NamedTuple):
+    """What every tree of a forest grows from."""
+
+    codes: ColumnCodes
+    target: np.ndarray
+    weight: np.ndarray
+    rules: GrowthRules
+    sampling: Sampling
+    seed: int
+    balances_samples: bool
+
+
+class Span(NamedTuple):
+    """The trees ``first`` to ``last - 1``."""
+
+    first: int
+    last: int
+
+    @property
+    def name(self) -> str:
+        return f"tree {self.first}"
+
+
+def grow_span(ground: Ground, span: Span) -> tuple[GrownTrees, np.ndarray]:
+    """The trees of a span, and how often each of them drew every row."""
+    counts = _counts(ground.sampling, ground.seed, *span)
+    weights = counts * ground.weight
+    if ground.balances_samples:
+        weights *= balancing_factors(ground.target, weights)
+    states = tree_keys(ground.seed, *span) | np.uint64(1)
+    return grow_trees(ground.codes, ground.target, weights, ground.rules, states), counts
+
+
+def grow_alone(ground: Ground, span: Span) -> GrownTrees:
+    """The trees of a span without what is as long as the table."""
+    grown, _ = grow_span(ground, span)
+    return grown._replace(rows=grown.rows[:0])
 
 
 class ForestGrowth:
@@ -63,23 +106,23 @@ class ForestGrowth:
         if not model.balances_samples:  # or weights are no counts
             rules = weighted_rules(rules, data.weight, self.own["drawn"])
         numbers, cells = range(len(self.trees), model.n_estimators), len(data.X) * rules.max_features
+        ground = Ground(codes, data.target, data.weight, rules, self.own, self.seed, model.balances_samples)
+        if isinstance(data.runner, SharesData):  # the workers of a cluster, which grow a tree each at a time
+            for grown in data.runner.map_shared(grow_alone, ground, [Span(k, k + 1) for k in numbers]):
+                yield from self._take(grown, [None])
+            return
         threads = worker_count(model.n_jobs, WORK_PER_CELL * cells)
         batch = max(1, min(BATCH_CELLS // cells, -(-len(numbers) // threads)))
 
         def make(place: int) -> tuple[GrownTrees, np.ndarray]:
             first = numbers[place * batch]
-            last = min(first + batch, numbers.stop)
-            counts, states = self._draw(first, last)
-            weights = counts * data.weight
-            if model.balances_samples:
-                weights *= balancing_factors(data.target, weights)
-            return grow_trees(codes, data.target, weights, rules, states), counts
+            return grow_span(ground, Span(first, min(first + batch, numbers.stop)))
 
         for grown, counts in map_in_order(make, 0, -(-len(numbers) // batch), threads):
             yield from self._take(grown, counts)
 
-    def _take(self, grown: GrownTrees, counts: np.ndarray) -> Iterator[Record]:
-        """Take the trees of a batch one by one."""
+    def _take(self, grown: GrownTrees, counts: Iterable[Any]) -> Iterator[Record]:
+        """Take the trees of a batch one by one; ``counts`` say how often each of them drew every row."""
         model = self.model
         for grown_tree, depth, leaves, drawn in zip(grown.trees, grown.depths(), grown.leaves(), counts):
             tree: Mapping[str, np.ndarray] = grown_tree
@@ -93,10 +136,6 @@ class ForestGrowth:
                 values["oob_error"] = self.judged.error()
             yield Record(len(self.trees), values, total=model.n_estimators)
 
-    def _draw(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """How often the trees ``first`` to ``last - 1`` draw every row, and what their generators begin with."""
-        return _counts(self.own, self.seed, first, last), tree_keys(self.seed, first, last) | np.uint64(1)
-
     def _judge(self, tree: Mapping[str, np.ndarray], counts: np.ndarray) -> None:
         left_out = np.flatnonzero(counts == 0)
         self.judged.add(left_out, walking.predict(tree, self.data.X[left_out]))
@@ -109,7 +148,7 @@ class ForestGrowth:
             self.sampling = None
         if self.model.oob_score:
             for number, tree in enumerate(trees):
-                self._judge(tree, self._draw(number, number + 1)[0][0])
+                self._judge(tree, _counts(self.own, self.seed, number, number + 1)[0])
 
     def state(self) -> dict[str, Any]:
         return {

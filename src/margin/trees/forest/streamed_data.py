@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from margin.core.row_files import row_array
-from margin.core.streaming import RowBlock, Stream, StreamPart
+from margin.core.streaming import PartRunner, RowBlock, Stream, StreamPart
 from margin.core.targets import numeric_target
 from margin.trees.binning import MISSING, Bins, apply_bins
 from margin.trees.cart.training_data import ROWS, TrainingData, coded_target, monotone_columns
@@ -28,6 +28,11 @@ class StreamedData(TrainingData):
     """Training data whose values are on disk; ``X`` has their shape and nothing else."""
 
     rows: StreamedRows
+
+    @property
+    def runner(self) -> PartRunner:
+        """Who reads the rows: the workers of a cluster also grow the trees."""
+        return self.rows.stream.runner
 
     def codes(self, max_bins: Any, seed: int, exact_rows: int = 0) -> ColumnCodes:
         """The codes that the rows would have in memory."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.domains import Build, Domain, Integer, Number
+from margin.core.domains.base import parse_json
 from margin.trees.multiway.category_columns import column_number
 
 __all__ = ["AttributeCosts", "costs_of_columns"]
@@ -32,15 +32,7 @@ class AttributeCosts(Domain):
         return keys and all(Number(above=0).accepts(cost) for cost in value.values())
 
     def parse(self, text: str, build: Build | None = None) -> Any:
-        if text.lower() in {"none", "null"}:
-            return None
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        if not self.accepts(value):
-            raise ValueError(f"{text!r} is not {self.description}.")
-        return value
+        return parse_json(self, text)
 
     def schema(self) -> dict[str, Any]:
         costs = {"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}}

@@ -67,7 +67,7 @@ def columns_of(owner: Any, X: Any, *, reset: bool) -> list[np.ndarray]:
 def sort_categories(column: np.ndarray) -> Categories:
     """The categories of a column in their order: numbers by size, else by type and then by value.
 
-    >>> known_of(np.array(["no", None, "yes", "no"], dtype=object))
+    >>> sort_categories(np.array(["no", None, "yes", "no"], dtype=object))
     ['no', 'yes']
     """
     if column.dtype != object:

@@ -25,7 +25,7 @@ function Field({ parameter, value, usual, onChange }) {
     : schema.type === "boolean"
       ? html`<input id=${id} type="checkbox" checked=${value.toLowerCase() === "true"} onChange=${set} />`
       : html`<${Typed} id=${id} type=${numeric ? "number" : "text"} value=${value} step=${schema.type === "integer" ? 1 : "any"} min=${schema.minimum} onChange=${set} spellcheck="false" autocomplete="off" />`;
-  const long = list?.some((choice) => choice.length > LONG);
+  const long = list && value.length > LONG;
   return html`<div class="field ${long ? "long" : ""} ${value !== usual ? "changed" : ""}"><label for=${id} title="${sentence} (${allowed})">${name.replaceAll("_", " ")}</label>${input}</div>`;
 }
 

@@ -25,7 +25,7 @@ from margin.neural.convolution import (
 )
 from margin.neural.weights import count_parameters
 from margin.notes.claims import claim
-from margin.notes.claims.cnn import normal, stream
+from margin.notes.claims.cnn import convolved_by_network, normal, stream
 
 EDGE_INPUT = np.array([[2, 4, 9, 1, 4], [2, 1, 4, 4, 6], [1, 1, 2, 9, 2], [7, 3, 5, 1, 3], [2, 3, 4, 8, 5.0]])
 EDGE_FILTER = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1.0]])
@@ -126,6 +126,7 @@ def convolution_of_images(seed: int) -> Verdict:
         scipy=near(ours, scipy_sum, tolerance=1e-12),
         torch=near(ours, functional.conv2d(tensor(image[None]), tensor(kernel[None]))[0, 0] + b, tolerance=1e-12),
         gradients=every(plain=gradients_match(seed), strided=gradients_match(seed, stride=2, padding=1)),
+        as_run=near(ours, convolved_by_network(image[None], kernel[None], np.array([b]))[0, 0], tolerance=1e-12),
         centered_three=near(same(k3), center(k3, 2), tolerance=1e-12),
         centered_five=near(same(k5), center(k5, 3), tolerance=1e-12),
         kernel_as_large_as_the_image=equal(conv2d(np.ones((1, 1, 4, 4)), np.ones((1, 1, 4, 4))).shape, (1, 1, 1, 1)),
@@ -147,8 +148,9 @@ def convolution_flips_the_kernel(seed: int) -> Verdict:
     planes = [
         sum(scipy.signal.convolve2d(image[c], kernel[c], mode="valid") for c in range(3)) for image in x for kernel in k
     ]
-    channels_too = correlate(x, np.flip(k, axis=(1, 2, 3)))
+    channels_too, square = correlate(x, np.flip(k, axis=(1, 2, 3))), normal(seed, 4, 3, 3, 3)
     return every(
+        as_run=near(convolved_by_network(x, square), correlate(x, square), tolerance=1e-12),
         flip=near(convolve(x, k), correlate(x, flip(k)), tolerance=1e-12),
         scipy=near(convolve(x, k).reshape(8, 6, 8), planes, tolerance=1e-12),
         channels_are_not_flipped=above(float(np.abs(channels_too - convolve(x, k)).max()), 0.1),
@@ -157,7 +159,11 @@ def convolution_flips_the_kernel(seed: int) -> Verdict:
 
 @claim("example-vertical-edge-filter")
 def worked_edge_filter() -> Verdict:
-    return near(conv2d(EDGE_INPUT[None, None], EDGE_FILTER[None, None])[0, 0], EDGE_MAP, tolerance=0.0)
+    edge, kernel = EDGE_INPUT[None, None], EDGE_FILTER[None, None]
+    return every(
+        as_written=near(conv2d(edge, kernel)[0, 0], EDGE_MAP, tolerance=0.0),
+        as_run=near(convolved_by_network(edge, kernel)[0, 0], EDGE_MAP, tolerance=1e-12),
+    )
 
 
 @claim("filter-kernel-feature-map")
@@ -202,6 +208,7 @@ def a_filter_spans_all_channels(seed: int) -> Verdict:
         shapes=equal((tuple(layer.weight.shape), tuple(layer.bias.shape)), ((10, 3, 5, 5), (10,))),  # type: ignore[union-attr]
         ten_maps=equal(conv2d(x[:1], w).shape, (1, 10, 28, 28)),
         gradients=gradients_match(seed, stride=2, padding=1, dilation=1),
+        as_run=near(conv2d(x, w, b, stride=2, padding=2), convolved_by_network(x, w, b, 2, 2), tolerance=1e-11),
     )
     # Were a filter one 2-D matrix for all channels, some such matrix would give this map; the best one does not.
     patches = np.lib.stride_tricks.sliding_window_view(small.sum(axis=1), (3, 3), axis=(1, 2)).reshape(-1, 9)
@@ -218,6 +225,7 @@ def channels_are_summed(seed: int) -> Verdict:
         sum_over_channels=near(ours, parts.sum(axis=0) + b[:, None, None], tolerance=1e-12),
         shape=equal(ours.shape, (2, 5, 4, 4)),
         one_kernel_one_map=equal(conv2d(x, w[:1]).shape[1], 1),
+        as_run=near(ours, convolved_by_network(x, w, b), tolerance=1e-12),
     )
     return corrected(truth, printed=near(ours, parts.max(axis=0) + b[:, None, None], tolerance=1e-3))
 
@@ -228,6 +236,7 @@ def one_by_one_is_dense_at_every_pixel(seed: int) -> Verdict:
     dense = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0]) + b[:, None, None]
     return every(
         dense=near(conv2d(x, w, b), dense, tolerance=1e-12),
+        as_run=near(conv2d(x, w, b, stride=2), convolved_by_network(x, w, b, 2), tolerance=1e-12),
         size=equal(conv2d(x, w, b).shape, (2, 3, 4, 6)),
         parameters=equal(count_parameters(nn.Conv2d(5, 3, 1)), 5 * 3 + 3),
     )
@@ -251,6 +260,7 @@ def a_convolution_is_a_perceptron_of_patches(seed: int) -> Verdict:
         columns=equal(columns.shape, (2, 36, 20)),
         product=near(conv2d(x, w, b).reshape(2, 5, 20), product, tolerance=1e-12),
         torch=near(columns, functional.unfold(tensor(x), 3), tolerance=0.0),
+        as_run=near(convolved_by_network(x, w, b).reshape(2, 5, 20), product, tolerance=1e-12),
         one_by_one=near(
             conv2d(x, pointwise).reshape(2, 5, 42), pointwise[:, :, 0, 0] @ x.reshape(2, 4, 42), tolerance=1e-12
         ),

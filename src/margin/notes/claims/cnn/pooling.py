@@ -26,7 +26,7 @@ from margin.neural.layers import count_values, linear_parameters
 from margin.neural.weights import count_parameters
 from margin.notes.claims import claim
 from margin.notes.claims.chance import ERRORS
-from margin.notes.claims.cnn import normal, stream
+from margin.notes.claims.cnn import convolved_by_network, normal, pooled_by_network, stream
 
 GRID = np.array([[1.0, 2.0], [3.0, 4.0]])[None, None]
 
@@ -67,6 +67,7 @@ def stride_is_subsampling(seed: int) -> Verdict:
     return every(
         definition=equal(subsample(x, 3), x[..., ::3, ::3]),
         layer=near(conv2d(x, w, stride=2), subsample(conv2d(x, w), 2), tolerance=1e-12),
+        as_run=near(convolved_by_network(x, w, stride=2), subsample(conv2d(x, w), 2), tolerance=1e-12),
         large_values_have_no_preference=equal(
             (subsample(outlier, 2).max(), pool(outlier, 2).values.max()), (0.0, 10.0)
         ),
@@ -84,6 +85,10 @@ def pooling_reduces_windows(seed: int) -> Verdict:
     return every(
         **{kind: near(pool(x, 2, kind=kind).values, values, tolerance=1e-14) for kind, values in expected.items()},
         overlapping=near(pool(x, 3, 1, 1).values, functional.max_pool2d(tensor(x), 3, 1, 1).numpy(), tolerance=0.0),
+        as_run=every(
+            max=near(pooled_by_network(x, "max", 3, 2, 1), pool(x, 3, 2, 1).values, tolerance=0.0),
+            mean=near(pooled_by_network(x, "avg", 2), expected["mean"], tolerance=1e-14),
+        ),
         to_the_largest=near(gradients["max"], spread * (x == np.kron(expected["max"], np.ones((2, 2)))), tolerance=0.0),
         to_the_smallest=near(
             gradients["min"], spread * (x == np.kron(expected["min"], np.ones((2, 2)))), tolerance=0.0
@@ -103,6 +108,7 @@ def max_pooling_keeps_the_strongest(seed: int) -> Verdict:
     return every(
         two_by_two=equal(pool(GRID, 2).values.item(), 4.0),
         torch=near(ours.values, values.detach(), tolerance=0.0),
+        as_run=near(ours.values, pooled_by_network(x, "max", 3, 2, 1), tolerance=0.0),
         indices=equal(ours.indices, indices.numpy()),
         gradient=near(pool_backward(delta, x, 3, 2, 1), gradient, tolerance=1e-14),
         only_the_maximum=equal(pool_backward(np.ones((1, 1, 1, 1)), GRID, 2).ravel().tolist(), [0.0, 0.0, 0.0, 1.0]),
@@ -134,6 +140,7 @@ def mean_pooling_averages(seed: int) -> Verdict:
     return every(
         two_by_two=equal(pool(GRID, 2, kind="mean").values.item(), 2.5),
         torch=near(pool(x, 3, 1, 1, "mean").values, functional.avg_pool2d(tensor(x), 3, 1, 1), tolerance=1e-14),
+        as_run=near(pool(x, 3, 2, 1, "mean").values, pooled_by_network(x, "avg", 3, 2, 1), tolerance=1e-14),
         mean_of_the_image=near(pool(x, 2, kind="mean").values.mean(), x.mean(), tolerance=1e-14),
         gradient=equal(pool_backward(np.ones((1, 1, 1, 1)), GRID, 2, kind="mean").ravel().tolist(), [0.25] * 4),
     )

@@ -11,7 +11,7 @@ from margin.core.verdict import Verdict, corrected, equal, every, near
 from margin.neural.convolution import conv1d, conv2d, conv_output_size, convolve, pad
 from margin.neural.weights import count_parameters
 from margin.notes.claims import claim
-from margin.notes.claims.cnn import normal
+from margin.notes.claims.cnn import convolved_by_network, normal
 
 
 @claim("padding")
@@ -26,6 +26,7 @@ def padding_repeats_inputs(seed: int) -> Verdict:
     truth = every(
         **same,
         zeros_first=near(conv2d(x, w, padding=2), conv2d(pad(x, [(2, 2), (2, 2)]), w), tolerance=1e-13),
+        as_run=near(conv2d(x, w, padding=2), convolved_by_network(x, w, padding=2), tolerance=1e-12),
         same_keeps_the_size=equal(conv2d(x, w, padding="same").shape[2:], (6, 7)),
         valid_shrinks=equal(conv2d(x, w, padding="valid").shape[2:], (6 - 3 + 1, 7 - 3 + 1)),
     )
@@ -48,6 +49,7 @@ def stride_skips_positions(seed: int) -> Verdict:
     truth = every(
         signal=near(conv1d(x, w, stride=3), conv1d(x, w)[:, :, ::3], tolerance=1e-13),
         image=near(conv2d(image, kernel, stride=2), conv2d(image, kernel)[:, :, ::2, ::2], tolerance=1e-12),
+        as_run=near(conv2d(image, kernel, stride=3), convolved_by_network(image, kernel, stride=3), tolerance=1e-12),
         length=equal(
             [conv1d(x, w, stride=s, padding=p).shape[2] for s in (1, 2, 3) for p in (0, 2)],
             [(17 - 3 + 2 * p) // s + 1 for s in (1, 2, 3) for p in (0, 2)],

@@ -31,6 +31,7 @@ from margin.neural.convolution import (
     upsample,
 )
 from margin.neural.diagnostics import descend
+from margin.neural.nets.pixels import UpStep, enlarge
 from margin.neural.weights import build
 from margin.notes.claims import claim
 from margin.notes.claims.cnn import normal, stream
@@ -80,7 +81,9 @@ def bilinear_keeps_ramps(seed: int) -> Verdict:
     inside = np.s_[1:-1, 1:-1]
     x = normal(seed, 7, 9)
     by_scipy = map_coordinates(x, [np.clip(r, 0, 6), np.clip(c, 0, 8)], order=1)
+    by_network = enlarge(tensor(x[None, None]), torch.zeros(1, 1, 14, 18))
     return every(
+        as_run=near(upsample(x[None, None], "bilinear", 2), by_network, tolerance=1e-12),
         ramp=near(larger[inside], (slope[0] + slope[1] * r + slope[2] * c)[inside], tolerance=1e-12),
         scipy=near(upsample(x[None, None], "bilinear", 2)[0, 0], by_scipy, tolerance=1e-12),
     )
@@ -96,7 +99,8 @@ def resizing_equals_torch(seed: int) -> Verdict:
         for mode in ("nearest", "bilinear")
         for scale in (2.0, 3.0, 1.5)
     }
-    return every(**parts)
+    by_network = enlarge(tensor(x), torch.zeros(1, 1, 10, 14))
+    return every(**parts, as_run=near(resize(x, 2.0, "bilinear"), by_network, tolerance=1e-13))
 
 
 @claim("transposed-convolution")
@@ -111,7 +115,11 @@ def the_transposed_convolution_is_the_adjoint(seed: int) -> Verdict:
     leaves = (tensor(y).requires_grad_(), tensor(w).requires_grad_())
     checked = torch.autograd.gradcheck(lambda a, b: functional.conv_transpose2d(a, b, stride=2, padding=1), leaves)
     sizes = [conv_transpose(np.zeros((1, 1, n)), np.zeros((1, 1, 4)), stride=2, padding=1).shape[2] for n in (3, 5)]
+    step = UpStep(2, 3, skips=False).double()
+    step.enlarge.load_state_dict({"weight": tensor(normal(seed, 2, 3, 2, 2)), "bias": tensor(normal(seed, 3))})
+    run = step.enlarge(tensor(y)), conv_transpose(y, normal(seed, 2, 3, 2, 2), normal(seed, 3), stride=2)
     truth = every(
+        as_run=near(run[0].detach(), run[1], tolerance=1e-12),
         torch=near(conv_transpose(y, w, **options), by_torch, tolerance=1e-12),
         matrix=near(transposed, forward.T, tolerance=1e-13),
         adjoint=near(inner[0], inner[1], tolerance=1e-11),

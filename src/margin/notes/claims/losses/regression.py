@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 from margin.data.bundled import cholesterol
 from margin.neural import losses
 from margin.neural.diagnostics import descend
+from margin.neural.losses.target_losses import NormalLikelihood
 from margin.neural.weights import build
 from margin.notes.claims import claim
 
@@ -186,7 +188,9 @@ def a_normal_likelihood_of_fixed_width_is_least_squares(seed: int) -> Verdict:
     from scipy.stats import norm
 
     by_scipy = -norm(X.numpy() @ fits[0].numpy(), 0.5).logpdf(y.numpy()).sum()
+    outputs = torch.stack([X @ fits[0], torch.full_like(y, math.log(0.5))], dim=-1)  # means and logarithms of widths
     return every(
+        as_run=near(float(NormalLikelihood()(outputs, y[:, None]).sum()), by_scipy, tolerance=1e-10),
         value=near(float(losses.gaussian_nll(X @ fits[0], y, 0.5)), by_scipy, tolerance=1e-10),
         same_parameters=near(torch.stack(fits), least_squares(X, y).expand(2, 3), tolerance=1e-7),
         predicts_the_mean=near(losses.build_loss("normal").predict(torch.stack([y, 0 * y], -1)), y, tolerance=0.0),
