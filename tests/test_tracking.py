@@ -25,7 +25,8 @@ def test_tensorboard_reads_what_the_fit_recorded(tmp_path):
     seen = events.Scalars("train_loss")
     assert [event.step for event in seen] == [record.iteration for record in records]
     np.testing.assert_allclose([event.value for event in seen], [record["train_loss"] for record in records], rtol=1e-6)
-    assert sorted(events.Tags()["histograms"]) == sorted(model.weights_)
+    both = [*model.weights_, *(f"gradients/{name}" for name in model.weights_)]
+    assert sorted(events.Tags()["histograms"]) == sorted(both)
     assert "max_iter | 4" in str(events.Tensors("parameters/text_summary")[0])
 
 

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.measuring.evidence import Finding, save_findings
+
 ADDRESS = "127.0.0.1"
 PLAIN = """
 import sys
@@ -100,6 +102,33 @@ def wait_for(port: int) -> None:
     raise SystemExit(f"serving: nothing answers on port {port}.")
 
 
+def store(best: dict[str, dict[str, Any]], clients: int, requests: int) -> None:
+    """Keep what was measured; the goals are no error, and not to be slower than the plain program."""
+    mine, plain = best["margin serve"], best["onnxruntime behind FastAPI"]
+    shown = {
+        name: f"{found['requests_per_second']:.0f} answers a second, half of them within {found['median_ms']:.0f} ms, "
+        f"99 % within {found['p99_ms']:.0f} ms, {found['errors']} errors"
+        for name, found in best.items()
+    }
+    findings = [
+        Finding("margin serve: errors", str(mine["errors"]), "none", mine["errors"] == 0),
+        Finding(
+            "margin serve", shown["margin serve"], "at least as many answers per second as the plain program",
+            mine["requests_per_second"] >= plain["requests_per_second"],
+        ),
+        Finding("onnxruntime behind FastAPI, row by row", shown["onnxruntime behind FastAPI"]),
+    ]  # fmt: skip
+    save_findings(
+        "serving",
+        "A thousand clients at once",
+        protocol=f"{clients} clients on the loopback address, {requests} requests of one row each, one by one; "
+        "the same logistic regression behind both servers, which alternate; the best round of each.",
+        command=f"python -m benchmarks.studies.serving --clients {clients} --requests {requests}",
+        findings=findings,
+        raw=best,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.serving", description=__doc__)
     parser.add_argument("--clients", type=int, default=1000)
@@ -135,6 +164,7 @@ def main() -> None:
                         best[name] = found
             for name, found in best.items():
                 print(f"{name}: {found}")
+            store(best, options.clients, options.requests)
         finally:
             for server in servers:
                 server.send_signal(signal.SIGTERM)

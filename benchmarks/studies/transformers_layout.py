@@ -18,7 +18,7 @@ import torch
 from benchmarks.measuring.evidence import Finding, save_findings
 from margin.neural import load_transformers, save_transformers
 
-BOUND = 1e-4
+BOUND = 1e-5
 KEPT = ("gpt2", "bert", "vit")  # whose files the tests read
 SIZES = {"small": (8, 2, 2, 24), "medium": (96, 6, 3, 200), "wide": (256, 8, 2, 1000)}  # width, heads, blocks, tokens
 
@@ -145,6 +145,8 @@ def main() -> None:
     findings = []
     for kind in raw["small"]:
         for way, bound in (("read", BOUND), ("written", BOUND), ("read, double", 1e-12)):
+            if way == "read, double" and kind == "llama":
+                continue  # transformers rounds its norms and angles to single precision whatever the weights are
             worst = max(raw[size][kind][way] for size in SIZES)
             findings.append(
                 Finding(

@@ -142,3 +142,63 @@ def test_a_class_of_weight_two_counts_like_its_nodes_twice():
     other = lonely(OTHER_ROWS)
     np.testing.assert_allclose(weighted.predict_proba(other), twice.predict_proba(other), atol=1e-3)
     assert np.abs(weighted.predict_proba(other) - plain.predict_proba(other)).max() > 5e-3
+
+
+SENTENCES, TAGS = ["Ann saw Rome", "Bob left Paris"] * 6, ["P O L", "P O L"] * 6
+
+
+def test_own_sentences_graphs_and_nodes_judge_every_epoch():
+    tagger = margin.TokenTagger(d_model=8, n_heads=2, hidden_size=8, **SETTINGS)
+    tagger.fit(SENTENCES, TAGS, validation_data=(["Eve saw Oslo"], ["P O L"]))
+    assert tagger.validation_scores_[-1] == pytest.approx(tagger.score(["Eve saw Oslo"], ["P O L"]))
+    with pytest.raises(ValueError, match="validation_data must have tags of y"):
+        tagger.fit(SENTENCES, TAGS, validation_data=(["Eve saw Oslo"], ["P O X"]))
+    graphs = [ring(n) for n in (3, 4, 5, 6)] * 4
+    labels = np.array([len(graph) > 4 for graph in graphs])
+    more, their = [ring(n) for n in (7, 3, 9)], np.array([True, False, True])
+    classifier = margin.GraphClassifier(**SETTINGS)
+    *_, last = classifier.iterate(graphs, labels, validation_data=(more, their))
+    loss = -np.log(classifier.predict_proba(more)[np.arange(3), their.astype(int)]).mean()
+    assert last["valid_loss"] == pytest.approx(loss, rel=1e-4)
+    regressor = margin.GraphRegressor(**SETTINGS)
+    *_, last = regressor.iterate(graphs, labels * 3.0, validation_data=(more, their * 3.0))
+    errors = (regressor.predict(more) - their * 3.0) / regressor.target_scale_
+    assert last["valid_loss"] == pytest.approx(0.5 * np.mean(errors**2), rel=1e-4)
+    net = grid(3, 3)
+    y = np.arange(9) % 2
+    nodes = margin.NodeClassifier(**SETTINGS)
+    *_, last = nodes.iterate(net, y, [0, 1, 2, 3], validation_data=(net, np.where(np.arange(9) > 4, y, -1)))
+    p = nodes.predict_proba(net)[np.arange(9), y]
+    assert last["valid_loss"] == pytest.approx(-np.log(p[5:]).mean(), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["sentences", "graphs", "nodes"])
+def test_a_weight_of_zero_is_a_row_that_is_not_there(kind):
+    if kind == "sentences":
+        make, X, y = lambda: margin.TokenTagger(d_model=8, n_heads=2, hidden_size=8, **SETTINGS), SENTENCES, TAGS
+        kept = np.arange(12) % 3 > 0
+    elif kind == "graphs":
+        make, X = lambda: margin.GraphClassifier(**SETTINGS), [ring(n) for n in (3, 4, 5, 6)] * 3
+        y, kept = [len(graph) > 4 for graph in X], np.arange(12) % 3 > 0
+    else:
+        make, X, y = lambda: margin.NodeClassifier(**SETTINGS), grid(3, 4), np.arange(12) % 2
+        kept = np.arange(12) % 3 > 0
+    weighted = make().fit(X, y, sample_weight=kept.astype(float))
+    if kind == "nodes":
+        rest = make().fit(X, y, np.flatnonzero(kept))
+    else:
+        rest = make().fit(*([rows[i] for i in np.flatnonzero(kept)] for rows in (X, y)))
+    assert all(np.array_equal(weighted.weights_[name], array) for name, array in rest.weights_.items())
+
+
+def test_edges_have_weights_of_classes_and_own_validation():
+    net = grid(4, 4)
+    relation = np.where(net.edges[0] < net.edges[1], "on", "back")
+    model = margin.LinkPredictor(class_weight={"on": 1, "back": 3}, early_stopping=False, **SETTINGS)
+    *_, last = model.iterate(net, relation, validation_data=(grid(3, 3), np.full(grid(3, 3).edges.shape[1], "on")))
+    loss = -np.log(model.predict_proba(grid(3, 3))[:, 1]).mean()
+    assert last["valid_loss"] == pytest.approx(loss, rel=1e-4)
+    weighed = margin.LinkPredictor(**SETTINGS).fit(net, relation, sample_weight=np.where(relation == "back", 3.0, 1.0))
+    assert all(np.array_equal(weighed.weights_[name], array) for name, array in model.weights_.items())
+    with pytest.raises(ValueError, match="class_weight needs the classes y of the edges"):
+        model.fit(net)

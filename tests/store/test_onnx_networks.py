@@ -7,7 +7,6 @@ from sklearn.exceptions import NotFittedError
 
 import margin
 from margin.service.exporting import export_model
-from margin.store.onnx.graph import CannotExport
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing reads the files.")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed: torch cannot export.")
@@ -59,10 +58,3 @@ def test_the_network_is_a_public_module_that_torch_exports(images, tmp_path):
         export_model(tmp_path / "model.margin", format="transformers")
     with pytest.raises(ValueError, match="format must be one of onnx, torch, transformers; got 'pickle'"):
         export_model(tmp_path / "model.margin", format="pickle")
-
-
-def test_recurrent_networks_are_refused_with_one_sentence(tmp_path):
-    model = margin.TextClassifier("rnn", d_model=4, hidden_size=2, max_iter=1, random_state=0).fit(TEXTS, LABELS)
-    with pytest.raises(CannotExport, match="'rnn' cannot be exported: it reads packed sequences"):
-        margin.export_onnx(model, tmp_path / "model.onnx")
-    assert not list(tmp_path.iterdir())

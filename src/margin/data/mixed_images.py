@@ -4,8 +4,9 @@ A network for whole images has one size of input, so each image is resized, by a
 coarser of both grids:
 
 .. math:: y_i = \frac{\sum_j w_{ij} x_j}{\sum_j w_{ij}},\qquad
-          w_{ij} = \max\left(0, 1 - \frac{|j + \frac12 - (i + \frac12) s|}{\max(s, 1)}\right),\quad
-          s = \frac{n_{in}}{n_{out}}
+          w_{ij} = \max\left(0, 1 - \frac{|j + \frac12 - (i + \frac12) s|}{\max(s, 1)}\right)
+
+with :math:`s = n_{in} / n_{out}`.
 
 Networks for pixels and boxes take any size, so each image is laid in the corner of a canvas as large as the largest.
 """
@@ -50,7 +51,7 @@ def are_mixed(X: Any) -> bool:
     >>> are_mixed([np.zeros((4, 4)), np.zeros((5, 4))]), are_mixed([np.zeros((4, 4))] * 2), are_mixed(np.zeros((2, 3)))
     (True, False, False)
     """
-    if not isinstance(X, list | tuple) and getattr(getattr(X, "dtype", None), "kind", "") != "O":
+    if not isinstance(X, list | tuple) and str(getattr(X, "dtype", "")) != "object":
         return False
     shapes = {np.shape(image) if hasattr(image, "shape") else None for image in X}
     return len(shapes) > 1 and None not in shapes and {len(shape or ()) for shape in shapes} <= {2, 3}
@@ -60,7 +61,7 @@ def resized(image: np.ndarray, height: int, width: int) -> np.ndarray:
     """An image (h, w) or (h, w, c) of another size; bytes stay bytes.
 
     >>> resized(np.array([[0.0, 2.0, 4.0, 6.0]]), 1, 2)
-    array([[1.28571429, 4.71428571]])
+    array([[1.42857143, 4.57142857]])
     """
     rows, columns = _weights(image.shape[0], height), _weights(image.shape[1], width)
     out = np.einsum("ih,hw...,jw->ij...", rows, image.astype(np.float64), columns, optimize=True)

@@ -34,8 +34,8 @@ class Forecaster(Estimator):
     ``fit(y)`` learns one series (n,) or several that move together (n, k); a list of series of any lengths is a panel,
     from all of which the regressor learns, each in its own units, and forecasts are lists too. ``fit(X, y)`` takes
     columns ``X`` beside it that are known ahead, such as prices or holidays (exogenous variables). ``predict(12)``
-    gives the next 12 values, ``predict(X)`` as many as ``X`` has rows, which are the exogenous columns of the steps to come.
-    The order of the rows is time: they are never shuffled, and folds must be too (``TimeSeriesSplit``).
+    gives the next 12 values, ``predict(X)`` as many as ``X`` has rows, which are the exogenous columns of the steps to
+    come. The order of the rows is time: they are never shuffled, and folds must be too (``TimeSeriesSplit``).
 
     Any regressor will do; it gets a row per window, a recurrent one (``SequenceRegressor``, best with the strategy
     'multioutput') a series per window.
@@ -171,7 +171,9 @@ class Forecaster(Estimator):
         return self._as_given(self._ahead(X, last_window))
 
     def predict_interval(self, X: Any = None, *, coverage: float = 0.9, last_window: Any = None) -> Any:
-        """Lower and upper ends that hold each next value with probability ``coverage``, (steps, 2) or (steps, k, 2).
+        """Lower and upper ends (steps, 2) or (steps, k, 2) that hold each next value with probability ``coverage``.
+
+        Of a panel they are a list.
 
         Of a panel it is a list of them. ``X`` and ``last_window`` are those of :meth:`predict`; ``X`` is at most the
         horizon, beyond which nothing was calibrated.

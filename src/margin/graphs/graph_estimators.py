@@ -147,14 +147,15 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
         self._check_parameters()
         graphs = self._graphs(X, reset=True)
         y = coded_classes("GraphClassifier", y, len(graphs), "graph")
-        numbers, y, weight = weighted_rows(self, np.arange(len(graphs)), y, sample_weight)
+        kept, y, weight = weighted_rows(self, np.arange(len(graphs)), y, sample_weight)
+        graphs = [graphs[i] for i in kept]
         classes, codes = encode_classes(y)
         if len(classes) < 2:
             raise ValueError("GraphClassifier: y must have at least 2 classes; got 1 class.")
         self._describe(len(classes), graphs, **self._reading())
         self.classes_ = classes
         seed = self._seed(state)
-        numbers, codes, weight = self._class_weighted(numbers, codes, classes, weight)
+        numbers, codes, weight = self._class_weighted(np.arange(len(graphs)), codes, classes, weight)
         given = own_rows(self, validation_data)
         train, valid = self._split(len(numbers), seed, codes, given=given)
         empty = precision(X, graphs, len(graphs))
@@ -208,15 +209,16 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
         if y is None:
             raise ValueError("GraphRegressor requires y to be passed, but the target y is None.")
         graphs = self._graphs(X, reset=True)
-        numbers, y, weight = weighted_rows(self, np.arange(len(graphs)), self._numbers(y, len(graphs)), sample_weight)
+        kept, y, weight = weighted_rows(self, np.arange(len(graphs)), self._numbers(y, len(graphs)), sample_weight)
+        graphs = [graphs[i] for i in kept]
         self._describe(1, graphs, **self._reading())
         seed, given = self._seed(state), own_rows(self, validation_data)
-        train, valid = self._split(len(numbers), seed, given=given)
+        train, valid = self._split(len(graphs), seed, given=given)
         if not self._goes_on():
             center, scale = Scaling.of(y[train][:, None], weight[train])
             self.target_center_, self.target_scale_ = float(center[0]), float(scale[0])
         empty = precision(X, graphs, len(graphs))
-        rows = TensorRows.of(empty[numbers], numbers, self._standard(y, empty), weight=weight)
+        rows = TensorRows.of(empty, np.arange(len(graphs)), self._standard(y, empty), weight=weight)
         held = None
         if given is not None:
             more = self._graphs(given.X, reset=False)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
 from torch import Tensor, nn
 
+from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer
 from margin.core.invariants import ArrayOf
@@ -28,6 +29,8 @@ from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import GraphNetwork
 from margin.graphs.stored import LINK_NETWORK
 from margin.neural.activations.fused import fused_softplus
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import TensorRows
@@ -73,12 +76,33 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         "auto", Either(Choice("auto"), Integer(low=1)), "Edges per update; 'auto' is all of them."
     )
 
+    class_weight: Any = parameter(
+        None,
+        ClassWeight(),
+        "Weights of the classes of edges, multiplied into those of the edges; 'balanced': all count alike.",
+    )
+
     classes_: np.ndarray = attribute(
         ArrayOf("n_outputs", kind="labels"), "The classes of edges, or 0 and 1 for pairs that are not or are joined."
     )
     network_: dict[str, Any] = attribute(LINK_NETWORK)
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+        """Learn the edges of the graph ``X``, or their classes ``y``; an edge of weight w counts like w edges.
+
+        ``validation_data``, a graph and the classes of its edges, judges every epoch in place of held-out edges.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
+
+    def iterate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
         """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         X = own_graph(X)
@@ -87,14 +111,20 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         graph, n = self._graph(X, reset=True), len(X)
         m = graph.edges.shape[1]
         classes, codes = np.array([0, 1]), np.ones(m, dtype=np.int64)
-        if y is not None:
+        if y is None:
+            self._refuse_classes(validation_data)
+        else:
             classes, codes = encode_classes(coded_classes("LinkPredictor", y, m, "edge"))
             if len(classes) < 2:
                 raise ValueError("LinkPredictor: y must have at least 2 classes; got 1 class.")
         self._describe(int(self.width), [graph], n_relations=0 if y is None else len(classes))
         self.classes_ = classes
         tensors, seed = self._tensors([graph], self._like_weights(torch.float32)), self._seed(state)
-        train, valid = self._split(m, seed)
+        edges, codes, weight = weighted_rows(self, np.arange(m), codes, sample_weight)
+        weight = row_weights("LinkPredictor", self.class_weight, classes, codes, weight)
+        given = own_rows(self, validation_data)
+        train, valid = self._split(len(edges), seed, given=given)
+        held, own_tensors = (None, tensors) if given is None else self._own_edges(given)
 
         def links(module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
             _, source, target, _ = batch
@@ -104,12 +134,27 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
 
         def relations(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             _, source, target, wanted = batch
-            return {"loss": fused_cross_entropy(module(tensors, source, target), wanted, reduction="none")}
+            scores = module(tensors if module.training else own_tensors, source, target)
+            return {"loss": fused_cross_entropy(scores, wanted, reduction="none")}
 
-        empty = np.empty((m, 0), dtype=np.float32)
-        rows = TensorRows.of(empty, graph.edges[0], graph.edges[1], codes.astype(np.int64))
+        rows = _edge_rows(graph, edges, codes, weight)
         objective = links if y is None else relations
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
+
+    def _refuse_classes(self, validation_data: Any) -> None:
+        """Without classes of edges there is nothing to weigh them by, and no class of a validation edge."""
+        for name, value in (("class_weight", self.class_weight), ("validation_data", validation_data)):
+            if value is not None:
+                raise ValueError(f"LinkPredictor: {name} needs the classes y of the edges; got None.")
+
+    def _own_edges(self, given: OwnRows) -> tuple[TensorRows, GraphTensors]:
+        """The edges that judge every epoch, and their graph."""
+        graph = self._graph(own_graph(given.X), reset=False)
+        codes = known_classes(
+            self, coded_classes("LinkPredictor", given.y, graph.edges.shape[1], "edge"), self.classes_
+        )
+        edges, codes, weight = weighted_rows(self, np.arange(len(codes)), codes, given.weight)
+        return _edge_rows(graph, edges, codes, weight), self._tensors([graph], self._like_weights(torch.float32))
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Probabilities of the classes of every pair of nodes."""
@@ -145,6 +190,13 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
 
     def _rows_per_update(self, n_rows: int) -> int:
         return n_rows if self.batch_size == "auto" else int(self.batch_size)
+
+
+def _edge_rows(graph: Graph, edges: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> TensorRows:
+    """The numbered edges as rows: both ends and the code of their class."""
+    source, target = graph.edges[:, edges]
+    empty = np.empty((len(edges), 0), dtype=np.float32)
+    return TensorRows.of(empty, source, target, codes.astype(np.int64), weight=weight)
 
 
 def _ends(pairs: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

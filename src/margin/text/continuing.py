@@ -14,7 +14,7 @@ from margin.core.randomness import RandomLike, as_generator
 from margin.core.threads import torch_threads
 from margin.neural.activations.fused import fused_log_softmax
 from margin.neural.attention.cache import KeyValueCache
-from margin.neural.nets.transformer import DecoderTransformer
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.precision import widen
 from margin.neural.weights import device_of
 from margin.text.beam import beam_search

@@ -18,7 +18,7 @@ import torch
 
 from margin.core.arguments import refuse_told_twice
 from margin.neural.attention.config import TransformerConfig
-from margin.neural.nets.transformer import DecoderTransformer
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.transformers_layout import load_transformers, save_transformers
 from margin.neural.transformers_layout.folder import CONFIG, read_json
 from margin.neural.weights import copy_weights, load_weights

@@ -21,10 +21,10 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.neural.attention.config import FEED_FORWARDS, POSITIONS, TransformerConfig
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
-from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.training.tokens import TokenWindows
 from margin.text.chat import Chat
 from margin.text.continuing import Drawing, NextToken, NextTokens, continue_text, continued_rows, most_probable, until

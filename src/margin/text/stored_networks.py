@@ -80,7 +80,7 @@ def decoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     if "network_" not in model:
         return
     from margin.neural.attention.config import TransformerConfig
-    from margin.neural.nets.transformer import DecoderTransformer
+    from margin.neural.attention.decoder import DecoderTransformer
 
     network = model["network_"]
     check_config(network["config"], model["weights_"])

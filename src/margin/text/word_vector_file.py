@@ -24,8 +24,7 @@ def write_word_vectors(path: str | os.PathLike[str], words: Sequence[str], vecto
     for word in words:
         if not word or any(sign.isspace() for sign in word):
             raise ValueError(
-                "write_word_vectors: a word must be a string without white space, which ends it in the file; "
-                f"got {word!r}."
+                f"write_word_vectors: words must be strings without white space, which ends them; got {word!r}."
             )
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n")
@@ -35,7 +34,7 @@ def write_word_vectors(path: str | os.PathLike[str], words: Sequence[str], vecto
 
 
 def read_word_vectors(path: str | os.PathLike[str]) -> tuple[list[str], np.ndarray]:
-    """The words of a file and their vectors (n, d), in its order; of a word that stands twice, the first."""
+    """The words of a file and their vectors (n, d), in the order of the file; of equal words the first counts."""
     rows: dict[str, np.ndarray] = {}
     size: int | None = None
     promised: int | None = None
@@ -57,7 +56,9 @@ def read_word_vectors(path: str | os.PathLike[str]) -> tuple[list[str], np.ndarr
     if not rows or (promised is not None and promised != count):
         wanted = "some" if promised is None else promised
         raise ValueError(f"read_word_vectors: {path} must have {wanted} words; it has {count}.")
-    return list(rows), np.stack(list(rows.values()))
+    vectors = np.stack(list(rows.values()))
+    single = vectors.astype(np.float32)
+    return list(rows), single if np.array_equal(single, vectors) else vectors  # single precision stays so
 
 
 def _lines(path: object, file: TextIO) -> Iterator[str]:

@@ -5,6 +5,7 @@ import torch
 
 from margin.neural.attention import KeyValueCache, TransformerConfig, causal_mask, padding_mask
 from margin.neural.attention.config import POSITIONS
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.nets.language_nets import (
     GPT2_SMALL,
     GPT2_VOCABULARY,
@@ -15,12 +16,7 @@ from margin.neural.nets.language_nets import (
     gpt2_small,
     gpt_oss_style,
 )  # fmt: skip
-from margin.neural.nets.transformer import (
-    DecoderTransformer,
-    EncoderDecoderTransformer,
-    EncoderTransformer,
-    balance,
-)  # fmt: skip
+from margin.neural.nets.transformer import EncoderDecoderTransformer, EncoderTransformer, balance
 from margin.neural.nets.vision_transformer import vit_b16
 from margin.neural.weights import count_parameters
 

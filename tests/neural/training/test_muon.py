@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from margin.neural.nets.transformer import DecoderTransformer, TransformerConfig
+from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.training.muon import BatchedMuon, orthogonalize_all
 from margin.neural.training.optimizers import make_optimizers
 from margin.optimize.rules import Muon

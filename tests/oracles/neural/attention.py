@@ -12,11 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.verdict import Verdict, every
-from margin.neural.attention.blocks import TransformerBlock
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.config import TransformerConfig
-from margin.neural.attention.heads import MultiHeadAttention
-from margin.neural.nets.transformer import TransformerStack
+from margin.neural.attention.decoder import MultiHeadAttention, TransformerBlock, TransformerStack
 from margin.neural.weights import build
 
 
@@ -73,9 +71,9 @@ def _columns(layer: Any, h: int) -> tuple[slice, slice]:
 
 @oracle(
     "margin.neural.attention.rotary.rotary",
-    "margin.neural.attention.heads.split_heads",
-    "margin.neural.attention.heads.join_heads",
-    f"{PATH}.attention.heads.MultiHeadAttention",
+    "margin.neural.attention.decoder.split_heads",
+    "margin.neural.attention.decoder.join_heads",
+    f"{PATH}.attention.decoder.MultiHeadAttention",
 )
 def attention_in_heads(seed: int) -> Verdict:
     """Also in pieces with a cache, among them as many tokens as there are heads."""
@@ -119,8 +117,8 @@ def attention_in_heads(seed: int) -> Verdict:
 
 @oracle(
     "margin.neural.attention.masks.causal_mask",
-    f"{PATH}.attention.blocks.TransformerBlock",
-    f"{PATH}.attention.feed_forward.FeedForward",
+    f"{PATH}.attention.decoder.TransformerBlock",
+    f"{PATH}.attention.decoder.FeedForward",
 )
 def blocks_by_hand(seed: int) -> Verdict:
     x, memory = normal(seed, 5, 8), normal(seed + 1, 4, 8)
@@ -150,7 +148,7 @@ def maps_by_hand(stack: Any, x: Tensor) -> list[Tensor]:
     return maps
 
 
-@oracle(f"{PATH}.nets.transformer.TransformerStack.attention_maps")
+@oracle(f"{PATH}.attention.decoder.TransformerStack.attention_maps")
 def maps_of_a_stack(seed: int) -> Verdict:
     """Two sequences of five tokens: as many as there are heads, fewer than there are tokens."""
     batch, parts = normal(seed, 2, 5, 8), {}

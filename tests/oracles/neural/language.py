@@ -9,8 +9,8 @@ from torch.nn import functional
 
 from margin.core.verdict import Verdict, equal, every
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.nets.language_nets import BERT, decoder_parameters
-from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.weights import build
 
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.attention import backward
-from margin.neural.attention.heads import MultiHeadAttention
+from margin.neural.attention.decoder import MultiHeadAttention
 from margin.neural.attention.patches import patchify
 from margin.neural.attention.trace import trace
 from margin.neural.initialize import moments, schemes

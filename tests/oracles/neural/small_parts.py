@@ -14,9 +14,9 @@ from torch import nn
 from margin.core.verdict import Verdict, equal, every, near, within
 from margin.neural.activations import measure
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import TokenEmbedding
 from margin.neural.autodiff.checking import gradient_check
 from margin.neural.autodiff.primitives import exp
-from margin.neural.nets.transformer import TokenEmbedding
 from margin.neural.summary import network_diagram
 from margin.neural.training.evaluation import validation_split
 from margin.neural.training.stopping import Patience
@@ -109,7 +109,7 @@ def bends_of_functions(seed: int) -> Verdict:
     )  # fmt: skip
 
 
-@oracle(f"{PATH}.summary.network_diagram", f"{PATH}.nets.transformer.TokenEmbedding")
+@oracle(f"{PATH}.summary.network_diagram", f"{PATH}.attention.decoder.TokenEmbedding")
 def drawn_and_embedded(_seed: int) -> Verdict:
     """Layers centered at the same height; embeddings with every kind of position."""
     drawn = network_diagram([3, 2, 4])

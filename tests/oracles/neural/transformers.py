@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.attention.positions import LearnedPositions, binary_positions, fraction_positions
 from margin.neural.nets.language_nets import component_counts, gpt2_small
-from margin.neural.nets.transformer import DecoderTransformer, EncoderDecoderTransformer, EncoderTransformer
+from margin.neural.nets.transformer import EncoderDecoderTransformer, EncoderTransformer
 
 #: Five tokens of which the second sequence has three; both sequences begin differently.
 IDS = torch.tensor([[3, 1, 6, 6, 2], [5, 4, 0, 0, 0]])
@@ -78,7 +79,7 @@ def encoders_of_padded_batches(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle(f"{PATH}.nets.transformer.DecoderTransformer", f"{PATH}.attention.cache.KeyValueCache")
+@oracle(f"{PATH}.attention.decoder.DecoderTransformer", f"{PATH}.attention.cache.KeyValueCache")
 def decoders_at_once_and_in_pieces(seed: int) -> Verdict:
     parts = {}
     for tied in (True, False):

@@ -1,14 +1,14 @@
 """Attention explained: the equations as readable functions, equal to torch's, and the layers built from them.
 
-Read in this order: masks, dot_product, additive, positions, relative, rotary, cache, heads, feed_forward, blocks,
-backward, subquadratic, patches, trace.
+Read in this order: masks, dot_product, additive, positions, relative, rotary, cache, feed_forward, config, decoder,
+backward, subquadratic, patches, trace. A whole decoder is ``decoder``, from top to bottom.
 """
 
 from margin.neural.attention.additive import additive_attention, additive_scores
 from margin.neural.attention.backward import attention_backward, block_backward, softmax_backward
-from margin.neural.attention.blocks import TransformerBlock
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import FeedForward, MultiHeadAttention, TransformerBlock, join_heads, split_heads
 from margin.neural.attention.dot_product import (
     Attended,
     Projections,
@@ -19,15 +19,7 @@ from margin.neural.attention.dot_product import (
     masked_softmax,
     qkv,
 )
-from margin.neural.attention.feed_forward import (
-    FeedForward,
-    MixtureOfExperts,
-    SquaredReLU,
-    SwiGLU,
-    load_balancing_loss,
-    route,
-)
-from margin.neural.attention.heads import MultiHeadAttention, join_heads, split_heads
+from margin.neural.attention.feed_forward import MixtureOfExperts, SquaredReLU, SwiGLU, load_balancing_loss, route
 from margin.neural.attention.masks import causal_mask, padding_mask, window_mask
 from margin.neural.attention.patches import patchify, unpatchify
 from margin.neural.attention.positions import LearnedPositions, SinusoidalPositions, sinusoidal

@@ -13,10 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from margin.neural.activations.slopes import gelu_slope
-from margin.neural.attention.blocks import TransformerBlock
+from margin.neural.attention.decoder import FeedForward, MultiHeadAttention, TransformerBlock, join_heads, split_heads
 from margin.neural.attention.dot_product import attention
-from margin.neural.attention.feed_forward import FeedForward
-from margin.neural.attention.heads import MultiHeadAttention, join_heads, split_heads
 
 __all__ = [
     "AttentionGradients",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 __all__ = ["KeyValueCache"]
 
@@ -38,6 +41,19 @@ class KeyValueCache:
             keys, values = torch.cat([before[0], keys], dim=-2), torch.cat([before[1], values], dim=-2)
         self.layers[layer] = keys, values
         return keys, values
+
+    def remember(self, layer: int, memory: Tensor, keys_and_values: Callable[[Tensor], Pair]) -> Pair:
+        """Keys and values of a second sequence, which are made for the first token and stay."""
+        if layer not in self.memory:
+            self.memory[layer] = keys_and_values(memory)
+        return self.memory[layer]
+
+    def project(self, layer: int, x: Tensor, maps: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
+        """``x`` through several maps as one product: with a token at a time calls cost more than products."""
+        if layer not in self.joined:
+            biases = [part.bias for part in maps if part.bias is not None]
+            self.joined[layer] = torch.cat([part.weight for part in maps]), torch.cat(biases) if biases else None
+        return functional.linear(x, *self.joined[layer]).split([part.out_features for part in maps], dim=-1)
 
     def select(self, rows: Tensor) -> None:
         """Keep the sequences numbered ``rows`` of the batch, in this order: what a beam search goes on with."""

@@ -14,34 +14,29 @@ ACTIVATION_NAMES = ("gelu", "gelu_tanh", "quick_gelu", "relu", "relu_squared", "
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Sizes and choices of all blocks; ``d_ff`` None is 4 times ``d_model``.
+    """Sizes and choices of all blocks; the defaults are GPT-2's."""
 
-    ``norm_first`` normalizes what enters attention and the feed-forward part (GPT-2), else what leaves the sum
-    (the first transformer, BERT). ``context`` is the most tokens where positions are learned. ``init_std`` is the
-    deviation of the initial weights, 0.02 in GPT-2 and BERT; ``zero_init`` starts every block as the identity.
-    """
-
-    d_model: int
+    d_model: int  # width of a token's vector
     n_heads: int
     n_blocks: int = 1
-    d_ff: int | None = None
-    n_kv_heads: int | None = None
-    norm: str = "layer"
-    norm_first: bool = True
+    d_ff: int | None = None  # width of the feed-forward part; None: 4 times d_model
+    n_kv_heads: int | None = None  # fewer than n_heads: a smaller cache, for queries in groups share keys and values
+    norm: str = "layer"  # "rms": cheaper, for it subtracts no mean, and as good (Llama)
+    norm_first: bool = True  # inputs of parts are normalized, which trains without warm-up; False: sums are (BERT)
     norm_eps: float = 1e-5
     activation: str = "gelu"
-    feed_forward: str = "mlp"
+    feed_forward: str = "mlp"  # "swiglu": better for as many weights; "experts": more weights for the same work
     n_experts: int = 4
-    top_k: int = 2
-    position: str = "learned"
+    top_k: int = 2  # experts that each token is sent to
+    position: str = "learned"  # "rope", "alibi": distances alone count, so that longer texts are possible
     rope_base: float = 10_000.0
-    context: int = 512
-    qk_norm: bool = False
-    window: int | None = None
-    bias: bool = True
+    context: int = 512  # most tokens, where positions are learned
+    qk_norm: bool = False  # queries and keys of one size: scores cannot grow, so larger rates stay stable
+    window: int | None = None  # keys farther away are hidden: work that grows with the length, not its square
+    bias: bool = True  # False: as good, and fewer weights (Llama)
     dropout: float = 0.0
-    zero_init: bool = False
-    init_std: float = 0.02
+    zero_init: bool = False  # every block starts as the identity, which deep stacks learn from sooner
+    init_std: float = 0.02  # deviation of the initial weights, as in GPT-2 and BERT
 
     def __post_init__(self) -> None:
         choices = {"position": POSITIONS, "norm": NORMS, "feed_forward": FEED_FORWARDS, "activation": ACTIVATION_NAMES}

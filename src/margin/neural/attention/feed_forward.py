@@ -1,4 +1,4 @@
-"""The part of a block that acts on each token by itself: a small network, a gated one, or one of several experts."""
+"""Other parts of a block that act on each token by itself: a gated network, or one of several experts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,8 @@ from torch.nn import functional
 
 from margin.neural.activations.fused import fused_softmax
 from margin.neural.activations.layers import SquaredReLU
-from margin.neural.activations.table import activation_layer
-from margin.neural.attention.config import TransformerConfig
 
-__all__ = ["FeedForward", "MixtureOfExperts", "Routes", "SquaredReLU", "SwiGLU", "load_balancing_loss", "route"]
-
-
-class FeedForward(nn.Module):
-    r""":math:`W_2\,\sigma(W_1 x + b_1) + b_2`, the same for every token."""
-
-    def __init__(self, d_model: int, hidden: int, activation: str = "gelu", bias: bool = True):
-        super().__init__()
-        self.up, self.down = nn.Linear(d_model, hidden, bias=bias), nn.Linear(hidden, d_model, bias=bias)
-        self.activation = activation_layer(activation)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.down(self.activation(self.up(x)))
-        return out
+__all__ = ["MixtureOfExperts", "Routes", "SquaredReLU", "SwiGLU", "load_balancing_loss", "route"]
 
 
 class SwiGLU(nn.Module):
@@ -101,12 +86,3 @@ class MixtureOfExperts(nn.Module):
             rows, choice = (routes.experts == number).nonzero(as_tuple=True)
             out = out.index_add(0, rows, expert(tokens[rows]) * routes.weights[rows, choice, None])
         return out.view_as(x)
-
-
-def feed_forward(config: TransformerConfig) -> nn.Module:
-    """The one that a configuration names."""
-    if config.feed_forward == "experts":
-        return MixtureOfExperts(config.d_model, config.hidden, config.n_experts, config.top_k)
-    if config.feed_forward == "swiglu":
-        return SwiGLU(config.d_model, config.hidden, config.bias)
-    return FeedForward(config.d_model, config.hidden, config.activation, config.bias)

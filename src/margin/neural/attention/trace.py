@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from margin.neural.attention.decoder import MultiHeadAttention, join_heads
 from margin.neural.attention.dot_product import attention_scores, masked_softmax
-from margin.neural.attention.heads import MultiHeadAttention, join_heads
 from margin.neural.attention.masks import causal_mask
 
 __all__ = ["AttentionStage", "trace"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
 
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.training.timing import measuring
@@ -66,7 +69,7 @@ def profile_fit(model: Any, X: Any, y: Any = None, *, seconds: float = 5.0) -> T
     >>> X, y = load_digits(return_X_y=True)
     >>> report = profile_fit(MLPClassifier(max_iter=3, random_state=0), X, y)
     >>> sorted(report.seconds), round(sum(report.fractions.values()), 6)
-    (['data', 'gradient', 'other', 'update'], 1.0)
+    (['data', 'evaluation', 'gradient', 'other', 'update'], 1.0)
     """
     if not isinstance(model, NeuralEstimator):
         raise TypeError(f"profile_fit: model must be a network that learns by updates; got {type(model).__name__}.")
@@ -78,7 +81,8 @@ def profile_fit(model: Any, X: Any, y: Any = None, *, seconds: float = 5.0) -> T
 
     copy, steps = clone(model).set_params(warm_start=False), 0
     began = time.perf_counter()
-    with measuring() as spent:
+    with measuring() as spent, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that is cut off need not have converged
         records = copy.iterate(X) if y is None else copy.iterate(X, y)
         for record in records:
             steps = record.iteration

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import TokenEmbedding, TransformerStack, initialize_transformer
 from margin.neural.attention.patches import patchify
-from margin.neural.nets.transformer import TokenEmbedding, TransformerStack, initialize_transformer
 from margin.neural.normalization.layers import LayerNorm
 
 __all__ = ["FIRST_SCALE", "LARGEST_SCALE", "CLIPNetwork", "ImageTower", "TextTower"]

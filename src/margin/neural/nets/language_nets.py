@@ -10,12 +10,7 @@ from torch.nn import functional
 
 from margin.neural.activations.table import activation_layer
 from margin.neural.attention.config import TransformerConfig
-from margin.neural.nets.transformer import (
-    DecoderTransformer,
-    TokenEmbedding,
-    TransformerStack,
-    initialize_transformer,
-)
+from margin.neural.attention.decoder import DecoderTransformer, TokenEmbedding, TransformerStack, initialize_transformer
 from margin.neural.normalization.layers import LayerNorm
 from margin.neural.weights import count_parameters
 

@@ -17,10 +17,10 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import TransformerStack, initialize_transformer
 from margin.neural.attention.masks import padding_mask
 from margin.neural.layers.dropout import Dropout
 from margin.neural.nets.sequence import LAYERS
-from margin.neural.nets.transformer import TransformerStack, initialize_transformer
 
 __all__ = ["PADDING", "TEXT_ARCHITECTURES", "TextNetwork", "TokenEncoder", "mean_of_tokens", "sum_by_rarity"]
 

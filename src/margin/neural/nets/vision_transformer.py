@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import TransformerStack, initialize_transformer
 from margin.neural.attention.patches import patchify
 from margin.neural.layers.dropout import Dropout
-from margin.neural.nets.transformer import TransformerStack, initialize_transformer
 
 __all__ = ["VIT_B16", "ViT", "vit_b16"]
 

@@ -7,9 +7,9 @@ from typing import Any
 from torch import nn
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.nets.encoder_scores import EncoderScores
 from margin.neural.nets.language_nets import BERT
-from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.nets.vision_transformer import ViT
 from margin.neural.transformers_layout.settings import ACTIVATIONS
 from margin.neural.transformers_layout.tables import model_type_of

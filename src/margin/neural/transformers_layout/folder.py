@@ -40,7 +40,7 @@ HEADS = ("cls.", "lm_head.", "classifier.", "pre_classifier.", "vocab_")  # name
 def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
     """The network of a folder with ``config.json`` and ``model.safetensors``, as transformers writes it.
 
-    GPT-2 and Llama become a :class:`~margin.neural.nets.transformer.DecoderTransformer`; BERT, RoBERTa and DistilBERT,
+    GPT-2 and Llama become a :class:`~margin.neural.attention.decoder.DecoderTransformer`; BERT, RoBERTa and DistilBERT,
     with the heads of pre-training that the file has, a :class:`~margin.neural.nets.language_nets.BERT`, or, with a
     head for classes of texts or of tokens, an :class:`~margin.neural.nets.encoder_scores.EncoderScores`; ViT a
     :class:`~margin.neural.nets.vision_transformer.ViT` and CLIP a :class:`~margin.neural.nets.clip.CLIPNetwork`: in
@@ -53,7 +53,7 @@ def load_transformers(folder: str | os.PathLike[str]) -> nn.Module:
     settings = Settings(str(folder / CONFIG), read_json(folder / CONFIG))
     path = folder / WEIGHTS
     if not path.is_file():
-        raise ValueError(f"load_transformers: {folder} must have a file {WEIGHTS}; it has none.")
+        raise ValueError(f"load_transformers: {folder} must have a file {WEIGHTS}; pickled weights are not read.")
     try:
         with safe_open(path, framework="pt") as file:
             stored = _stored_names(file.keys(), str(settings.kind))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, cat, nn
 
+from margin.neural.attention.decoder import DecoderTransformer
 from margin.neural.nets.clip import CLIPNetwork, ImageTower
 from margin.neural.nets.encoder_scores import EncoderScores
 from margin.neural.nets.language_nets import BERT
-from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.nets.vision_transformer import ViT
 
 __all__ = ["MODEL_TYPES", "PREFIX", "WeightName", "both", "model_type_of"]

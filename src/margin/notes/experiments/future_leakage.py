@@ -38,7 +38,7 @@ def train(causal: bool, seed: int, steps: int) -> tuple[Any, list[float]]:
     import torch
 
     from margin.neural.attention.config import TransformerConfig
-    from margin.neural.nets.transformer import DecoderTransformer
+    from margin.neural.attention.decoder import DecoderTransformer
     from margin.neural.weights import build
 
     config = TransformerConfig(d_model=32, n_heads=2, n_blocks=1, position="rope", qk_norm=True, init_std=0.1)

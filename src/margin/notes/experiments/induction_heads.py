@@ -33,7 +33,7 @@ def train(n_blocks: int, seed: int, steps: int) -> Any:
     import torch
 
     from margin.neural.attention.config import TransformerConfig
-    from margin.neural.nets.transformer import DecoderTransformer
+    from margin.neural.attention.decoder import DecoderTransformer
     from margin.neural.weights import build
 
     config = TransformerConfig(

@@ -145,7 +145,8 @@ def _blend(graph: OnnxGraph, model: Any, members: list[ModelOutput]) -> ModelOut
 def _outputs(graph: OnnxGraph, output: ModelOutput) -> list[tuple[str, str, Any]]:
     """The results by name; the label is the class with the largest score, the first of equals."""
     if output.classes is None:
-        return [("prediction", output.values, np.float64)]
+        name = "probabilities" if output.kind == "probabilities" else "prediction"
+        return [(name, output.values, np.float64)]
     classes = np.asarray(output.classes)
     if classes.dtype.kind not in "biuUO":
         raise CannotExport("export_onnx: classes must be integers or strings.")

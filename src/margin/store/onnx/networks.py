@@ -42,9 +42,9 @@ ACTIVATIONS: dict[str, Callable[[OnnxGraph, str, float], str]] = {
 
 
 def mlp_classifier(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
-    """Softmax of the last layer."""
+    """Softmax of the last layer, or a logistic function for each of several labels."""
     if model.out_activation_ != "softmax":
-        raise CannotExport("export_onnx: MLPClassifier with several labels per row cannot be exported.")
+        return ModelOutput(graph.add("Sigmoid", _last_layer(graph, model, x)), "probabilities")
     return ModelOutput(graph.add("Softmax", _last_layer(graph, model, x), axis=1), "probabilities", model.classes_)
 
 

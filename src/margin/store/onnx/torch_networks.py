@@ -3,7 +3,8 @@
 Images come as they were fitted, (n, channels, height, width) of bytes or float32; texts as ids (n, longest), 0 after
 the end of a text (``TextClassifier.token_ids``); tables as doubles (n, p). A language model takes new ``ids`` (n, t)
 and the keys and values of those before, ``past`` (blocks, 2, n, heads, read, width), and gives ``scores`` and
-``present``, the next ``past``.
+``present``, the next ``past``. Graphs come in dense form: ``nodes`` (n, most, p), ``adjacency`` (n, most, most) with
+the number of edges from column to row, and which nodes are ``inside`` (n, most). Detectors give all candidates.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["TORCH_NETWORKS", "export", "export_torch"]
 
 SCORES = ("CNNClassifier", "VisionTransformer", "TextClassifier")
-TORCH_NETWORKS = (*SCORES, "CNNRegressor", "LanguageModel", "Segmenter", "TabularNetClassifier", "TabularNetRegressor")
+TORCH_NETWORKS = (
+    *SCORES,
+    *("CNNRegressor", "GraphClassifier", "GraphRegressor", "LanguageModel", "MaskedLanguageModel", "NodeClassifier"),
+    *("ObjectDetector", "Segmenter", "TabularNetClassifier", "TabularNetRegressor", "TokenTagger"),
+)
 OPSET = 18
 
 
@@ -65,7 +70,7 @@ def export(model: Any) -> bytes:
 def export_torch(model: Any, path: str | Path) -> Path:
     """Write the network of scores as a program of ``torch.export``, which takes any number of rows."""
     name = type(model).__name__
-    if name not in TORCH_NETWORKS or getattr(model, "architecture", None) == "rnn":
+    if name not in TORCH_NETWORKS:
         raise CannotExport(f"export: {name} cannot be written for torch; these can: {', '.join(TORCH_NETWORKS)}.")
     import torch
 
@@ -73,7 +78,9 @@ def export_torch(model: Any, path: str | Path) -> Path:
 
     network = described_network(model)
     scores = name in SCORES  # the network itself, before the softmax
-    module = model.module_ if scores else network.module.eval()
+    module = network.module.eval()
+    if scores and isinstance(module, torch.nn.Sequential):
+        module = module[0]
     with _quiet(), torch.no_grad():
         program = torch.export.export(module, _examples(network), dynamic_shapes=_shapes(network))
     made = io.BytesIO()
@@ -117,13 +124,21 @@ def _label(proto: Any, classes: np.ndarray, given: NetworkInput) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Torch's exporter tells of libraries that it would also know; that is of no use to whoever exports a model."""
+    """Torch's exporter tells of libraries that it would also know; that is of no use to whoever exports a model.
+
+    Layers of torch that take a shorter way where nothing is learned take the written one: it has no node in a graph.
+    """
+    import torch
+
     logger = logging.getLogger("torch.onnx._internal.exporter._registration")
     level = logger.level
     logger.setLevel(logging.ERROR)
+    shorter = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         logger.setLevel(level)
+        torch.backends.mha.set_fastpath_enabled(shorter)

@@ -17,7 +17,7 @@ __all__ = ["Backbone", "Detected", "DetectorNetwork", "Scene", "image_size"]
 
 def image_size(images: Tensor) -> tuple[int, int]:
     """Height and width of images (N, C, H, W)."""
-    return int(images.shape[2]), int(images.shape[3])
+    return images.shape[2], images.shape[3]  # no int of them: what is written outside takes any size
 
 
 class Scene(NamedTuple):

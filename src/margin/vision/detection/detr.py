@@ -85,7 +85,7 @@ class DETR(DetectorNetwork):
         """
         maps = self.backbone(images)
         tokens = maps.flatten(2).transpose(1, 2) + sine_positions(*image_size(maps), maps.shape[1]).to(maps.device)
-        memory, x = self.encoder(tokens), self.queries.expand(len(images), -1, -1)
+        memory, x = self.encoder(tokens), self.queries.expand(images.shape[0], -1, -1)
         by_layer: list[tuple[Tensor, Tensor]] = []
         for layer in self.decoder.layers:
             x = layer(x, memory)
@@ -108,10 +108,13 @@ class DETR(DetectorNetwork):
         ]
         return {"loss": torch.stack(losses_by_layer).mean()}
 
-    def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
+    def candidates(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Boxes (N, queries, 4), the most probable class and the score of every query."""
         logits, boxes = self(images)
-        height, width = image_size(images)
-        size = torch.tensor([width, height, width, height], dtype=boxes.dtype, device=boxes.device)
-        corners = to_corners(boxes) * size
+        sides = image_size(images)[::-1] * 2
+        corners = torch.stack([edge * side for edge, side in zip(to_corners(boxes).unbind(-1), sides)], dim=-1)
         scores, labels = fused_softmax(logits, dim=2)[..., :-1].max(dim=2)
-        return [Detected(*detection) for detection in zip(corners, labels, scores)]
+        return corners, labels, scores
+
+    def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
+        return [Detected(*detection) for detection in zip(*self.candidates(images))]

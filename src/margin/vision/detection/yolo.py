@@ -69,9 +69,13 @@ class YOLO(DetectorNetwork):
         loss = presence + COORDINATE_WEIGHT * place + classes
         return {"loss": loss, "object_loss": presence, "box_loss": place, "class_loss": classes}
 
-    def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
+    def candidates(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Boxes (N, cells, 4), the most probable class and the score of every cell."""
         out = self(images)
-        boxes = yolo_boxes(out[..., :4], self.backbone.stride, self.prior).reshape(len(out), -1, 4)
+        boxes = yolo_boxes(out[..., :4], self.backbone.stride, self.prior).flatten(1, 2)
         best, labels = fused_softmax(out[..., 5:], dim=-1).max(dim=-1)
-        scores = (torch.sigmoid(out[..., 4]) * best).reshape(len(out), -1)
-        return [Detected(*detection) for detection in zip(boxes, labels.reshape(len(out), -1), scores)]
+        scores = (torch.sigmoid(out[..., 4]) * best).flatten(1)
+        return boxes, labels.flatten(1), scores
+
+    def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
+        return [Detected(*detection) for detection in zip(*self.candidates(images))]

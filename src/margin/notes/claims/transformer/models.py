@@ -167,8 +167,8 @@ def a_decoder_learns_to_continue_text(seed: int) -> Verdict:
 def gpt3_has_175_billion_parameters(seed: int) -> Verdict:
     import torch
 
+    from margin.neural.attention.decoder import DecoderTransformer
     from margin.neural.nets.language_nets import GPT2_VOCABULARY, GPT3, decoder_parameters
-    from margin.neural.nets.transformer import DecoderTransformer
     from margin.neural.weights import count_parameters
 
     with torch.device("meta"):

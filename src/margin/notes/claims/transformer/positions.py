@@ -17,7 +17,7 @@ def decoder(seed: int, position: str, **options: Any) -> Any:
     import torch
 
     from margin.neural.attention import TransformerConfig
-    from margin.neural.nets.transformer import DecoderTransformer
+    from margin.neural.attention.decoder import DecoderTransformer
     from margin.neural.weights import build
 
     config = TransformerConfig(
