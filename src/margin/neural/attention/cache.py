@@ -51,7 +51,7 @@ class KeyValueCache:
     def project(self, layer: int, x: Tensor, maps: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
         """``x`` through several maps as one product: with a token at a time calls cost more than products."""
         if layer not in self.joined:
-            biases = [part.bias for part in maps if part.bias is not None]
+            biases: list[Tensor] = [part.bias for part in maps if part.bias is not None]
             self.joined[layer] = torch.cat([part.weight for part in maps]), torch.cat(biases) if biases else None
         return functional.linear(x, *self.joined[layer]).split([part.out_features for part in maps], dim=-1)
 

@@ -28,7 +28,7 @@ __all__ = ["ClassTargets", "checked_labels", "coded_labels"]
 def checked_labels(y: Any) -> np.ndarray:
     """``y`` as classes (n,), or as zeros and ones (n, labels) where a row may have several."""
     y = y.toarray() if issparse(y) else y
-    if np.ndim(y) == 2 and type_of_target(y).startswith("multilabel"):
+    if np.asarray(y).ndim == 2 and type_of_target(y).startswith("multilabel"):
         return np.asarray(y)
     y = column_or_1d(y, warn=True)
     check_classes(y)

@@ -32,7 +32,7 @@ class DenseGraphNetwork(nn.Module):
         self.network = copy.deepcopy(network)
         for part in self.network.modules():
             if isinstance(part, NodeNorm):  # whose case of one node is the same where nothing is learned
-                part.__class__ = BatchNorm
+                part.__class__ = BatchNorm  # type: ignore[assignment]
         for layer in network.body.layers:
             if not isinstance(layer, GCNLayer | SAGELayer | GATLayer | GINLayer):
                 raise CannotExport(f"export_onnx: {owner} with architecture 'mpnn' has no dense form; others have.")

@@ -87,7 +87,7 @@ class Tags(nn.Module):
 
     def __init__(self, module: Any):
         super().__init__()
-        self.body = for_any_length(module)
+        self.body: Any = for_any_length(module)
         self.pieces, self.chain = isinstance(module, PiecesTaggingNetwork), bool(module.chain)
 
     def forward(self, ids: Tensor, beside: Tensor) -> Any:
