@@ -53,6 +53,8 @@ class _Flat:
 def unpacked_lengths(file: Any) -> Iterator[int]:
     """Bytes of one buffer after the other in the Arrow ``file``, a buffer of bytes; a damaged one is a ValueError."""
     data = memoryview(file)
+    if bytes(data[-len(MAGIC) :]) != MAGIC:
+        return  # no Arrow file: its reader says so
     try:
         yield from _lengths(data)
     except struct.error as problem:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
 from margin.neural.robust_scaling import BOUND
 from margin.store.onnx.exported_detectors import Candidates
 from margin.store.onnx.exported_graphs import DenseGraphNetwork
@@ -94,8 +95,8 @@ class MeanProbabilities(nn.Module):
         outputs = self.rows(x)
         if self.several:
             return torch.sigmoid(outputs).mean(dim=0)
-        logs = torch.log_softmax(outputs / self.temperature, dim=2)
-        return torch.exp(torch.logsumexp(logs, dim=0) - math.log(outputs.shape[0]))
+        logs = fused_log_softmax(outputs / self.temperature, dim=2)
+        return torch.exp(fused_logsumexp(logs, dim=0) - math.log(outputs.shape[0]))
 
 
 def _images(model: Any) -> NetworkInput:
