@@ -9,6 +9,7 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")  # bfloat16 on A
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.chromium import ARGUMENTS, CHROMIUM
 
 # No clock: on a busy machine drawing an example may take seconds.
 settings.register_profile(
@@ -42,3 +43,15 @@ def pytest_terminal_summary(terminalreporter):
         areas = {area: [e.id in built for e in wanted if e.area == area] for area in atlas.areas()}
         parts = [f"{area} {sum(done)}/{len(done)}" for area, done in areas.items() if any(done)]
         terminalreporter.write_line(f"atlas: {len(built)} of {len(wanted)} rows built: {', '.join(parts)}")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests of a process: Playwright runs once per thread."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed: apt install chromium-headless-shell")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield opened
+        opened.close()

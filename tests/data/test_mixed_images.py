@@ -6,7 +6,7 @@ from PIL import Image
 
 import margin
 from margin.data.boxes import Boxes
-from margin.data.mixed_images import on_one_canvas, resized, to_one_size
+from margin.data.mixed_images import are_mixed, on_one_canvas, resized, to_one_size
 
 RNG = np.random.default_rng(0)
 SIZES = [(9, 7), (6, 12), (8, 8)] * 8
@@ -62,6 +62,13 @@ def test_objects_are_found_in_images_of_several_sizes():
     found = model.predict(IMAGES[:3])
     assert len(found) == 3
     assert all(one.inside(*size) for one, size in zip(found, SIZES))
+
+
+def test_pictures_of_pillow_are_resized_as_arrays_are():
+    arrays = [np.arange(size[0] * size[1] * 3, dtype=np.uint8).reshape(*size, 3) for size in SIZES]
+    pictures = [Image.fromarray(array) for array in arrays]
+    assert are_mixed(pictures)
+    np.testing.assert_array_equal(to_one_size("Model", pictures, (7, 5)), to_one_size("Model", arrays, (7, 5)))
 
 
 def test_channels_that_differ_are_refused():

@@ -2,15 +2,14 @@
 
 import re
 import secrets
-import shutil
 import threading
 import time
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
+from tests.chromium import CHROMIUM
 
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 PATIENCE = 300.0  # seconds, on a machine on which everything runs at once
 
 needs_chromium = pytest.mark.skipif(

@@ -52,16 +52,6 @@ def served(tmp_path_factory):
             yield browsing.Served(f"http://127.0.0.1:{port}", entrance, app.state.lab.sessions)
 
 
-@pytest.fixture(scope="session")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = driver.chromium.launch(executable_path=browsing.CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def visit(browser, served):
     """Opens a page that has entered the lab; what it complains of fails the test."""

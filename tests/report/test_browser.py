@@ -3,25 +3,9 @@
 Runs where Playwright and a Chromium are; MARGIN_CHROMIUM may name the program.
 """
 
-import os
-import shutil
-
 import pytest
 
 from margin import report
-
-sync_api = pytest.importorskip("playwright.sync_api")
-CHROMIUM = os.environ.get("MARGIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -53,8 +53,13 @@ def are_mixed(X: Any) -> bool:
     """
     if not isinstance(X, list | tuple) and str(getattr(X, "dtype", "")) != "object":
         return False
-    shapes = {np.shape(image) if hasattr(image, "shape") else None for image in X}
+    shapes = {np.asarray(image).shape if _is_image(image) else None for image in X}
     return len(shapes) > 1 and None not in shapes and {len(shape or ()) for shape in shapes} <= {2, 3}
+
+
+def _is_image(image: Any) -> bool:
+    """Whether it is an array, or a picture of Pillow; nested lists are not."""
+    return hasattr(image, "shape") or hasattr(image, "__array_interface__")
 
 
 def resized(image: np.ndarray, height: int, width: int) -> np.ndarray:

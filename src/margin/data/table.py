@@ -163,7 +163,7 @@ class Table:
     def beside(self, name: str, values: Any) -> Table:
         """The same rows with one column more at the end, which is judged as one of a data frame.
 
-        >>> Table({"age": [30, 40]}).beside("town", ["Ulm", "Bonn"]).kinds
+        >>> dict(Table({"age": [30, 40]}).beside("town", ["Ulm", "Bonn"]).kinds)
         {'age': 'number', 'town': 'category'}
         """
         import pandas as pd

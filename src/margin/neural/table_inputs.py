@@ -32,9 +32,9 @@ class TableInputs(NamedTuple):
 
     >>> X = np.array([[1.0, 0.0], [np.nan, 1.0], [3.0, np.nan]])
     >>> TableInputs.of(X, {1: ["blue", "red"]}).apply(X).round(2)
-    array([[-0.95,  0.  ,  1.  ,  0.  ],
+    array([[-0.49,  0.  ,  1.  ,  0.  ],
            [ 0.  ,  1.  ,  0.  ,  1.  ],
-           [ 0.95,  0.  ,  0.  ,  0.  ]])
+           [ 0.49,  0.  ,  0.  ,  0.  ]])
     """
 
     scaling: RobustScaling

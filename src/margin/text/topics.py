@@ -66,7 +66,8 @@ def document_posterior(
         return expected
 
     expected = parallel_map(infer, list(pairwise(edges)), threads_for(work))
-    return gamma, (np.add.reduce(expected) * likelihood).T
+    # In the order in which a file holds it: sums over the other order end in other bits.
+    return gamma, np.ascontiguousarray((np.add.reduce(expected) * likelihood).T)
 
 
 def topic_bound(

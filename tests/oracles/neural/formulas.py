@@ -13,7 +13,7 @@ from torch.nn import functional
 from margin.core.verdict import Verdict, equal, every
 from margin.neural.activations import functions, slopes
 from margin.neural.activations.softmax import log_softmax, logsumexp, softmax, softmax_jacobian
-from margin.neural.attention import dot_product, feed_forward, relative, subquadratic
+from margin.neural.attention import decoder, dot_product, feed_forward, relative, subquadratic
 from margin.neural.layers import recurrent
 from margin.neural.losses import binary, divergence, margins
 from margin.neural.normalization import functions as norms
@@ -191,7 +191,7 @@ def _mixed(seed: int) -> dict[str, Verdict]:
     from margin.neural.weights import build
 
     config = TransformerConfig(4, 2, d_ff=5, feed_forward="experts", n_experts=3, top_k=2)
-    mixture: Any = build(lambda: feed_forward.feed_forward(config), seed, torch.float64).requires_grad_(False).eval()
+    mixture: Any = build(lambda: decoder.feed_forward(config), seed, torch.float64).requires_grad_(False).eval()
     x = normal(seed, 1, 6, 4)
     output, expected = mixture(x)[0], []
     for token in x[0]:
