@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp
+from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp, fused_softmax
 from margin.neural.robust_scaling import BOUND
 from margin.store.onnx.exported_detectors import Candidates
 from margin.store.onnx.exported_graphs import DenseGraphNetwork
@@ -167,7 +167,7 @@ class GraphProbabilities(nn.Module):
         self.body = body
 
     def forward(self, nodes: Tensor, adjacency: Tensor, inside: Tensor) -> Tensor:
-        p = torch.softmax(self.body(nodes, adjacency, inside), dim=-1)
+        p = fused_softmax(self.body(nodes, adjacency, inside), dim=-1)
         return p if p.ndim == 2 else p * inside[..., None]  # what fills a graph up has no class
 
 
