@@ -164,6 +164,22 @@ def test_one_fold_of_every_model_comes_first_then_the_cheapest_model():
     assert FoldQueue(["cheap"], plan.folds, [], limit=lambda: 0.0).next() is None
 
 
+def test_the_best_see_all_folds_before_others_are_tried_once_time_is_short():
+    plan = plan_folds([0, 1] * 50, "classification", n_folds=3)
+    models = ["a", "b", "c", "d", "e", "late", "later"]
+    ranked = ["d", "b", "e", "a", "c", "late", "later"]
+    trials, asked = [], []
+    queue = FoldQueue(models, plan.folds, trials, order=lambda: ranked, is_short=lambda: len(asked) >= 5)
+    queue.open = {model: queue.open[model] for model in models}  # tried in this order, whoever promises most
+    while (task := queue.next()) is not None:
+        asked.append((task.model, task.fold))
+        trials.append(done(task.model, task.fold, 1.0, len(task.train)))
+    assert [model for model, _ in asked[:5]] == ["a", "b", "c", "d", "e"]
+    assert [model for model, _ in asked[5:11]] == ["d", "d", "b", "b", "e", "e"]
+    assert asked[11:13] == [("late", 0), ("later", 0)]
+    assert len(asked) == len(set(asked)) == len(models) * 3
+
+
 def test_a_trial_known_to_take_longer_than_there_is_time_is_not_begun():
     plan = plan_folds([0, 1] * 50, "classification", n_folds=3)
     tried = [done("dear", 0, 10.0), done("cheap", 0, 1.0)]

@@ -44,6 +44,8 @@ RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.25, 0.1, 0.4
 LONGEST_ON_A_PART, LONGEST, LONGEST_OF_THE_BEST = 1 / 12, 1 / 8, 1 / 5
 #: Time is kept for so many times what the last fits of so many leaders would take: dearer blends make way for them.
 LEADERS, CAUTION = 2, 1.25
+#: Of what is not kept, the part that tries every model once; then the leaders see all folds before others are tried.
+EXPLORING = 0.5
 #: Of what is not kept, the part that screening may use, and of that the part of a rung which is not the last.
 SCREENING, EARLY_RUNG = 0.5, 0.6
 #: More test rows than this tell no more about a model that is being screened.
@@ -131,6 +133,10 @@ def run_folds(
     def deadline() -> float | None:
         return None if budget is None else budget.deadline(seconds_kept())
 
+    def is_short() -> bool:
+        keep = seconds_kept()
+        return budget is not None and budget.left(keep) < (1 - EXPLORING) * (1 - keep) * budget.seconds
+
     def order() -> list[str]:
         assert metric is not None
         return sorted(promising(models, trials, metric), key=lambda model: model not in spared)
@@ -144,6 +150,7 @@ def run_folds(
         order=None if metric is None else order,
         deadline=deadline,
         limit_of_best=limit_of_best,
+        is_short=is_short,
     )
     yield from workers.run(queue.next, stop)
 

@@ -27,6 +27,8 @@ LEAST_GROWTH, LARGEST_GROWTH, USUAL_GROWTH = 0.5, 3.0, 0.85
 ROUGHLY = 4.0
 #: The last fits cost a little more than the rows they add, and a process may have to import first.
 LAST_GROWTH, START_SECONDS = 1.15, 2.0
+#: So many of the best so far see all folds before models that were never tried, once time runs short.
+MEASURED_FIRST = 3
 #: So many models go on whatever they cost: a board of nothing helps nobody, and the budget ends them in any case.
 LEAST_KEPT = 3
 
@@ -128,9 +130,10 @@ class FoldQueue:
 
     ``trials`` is the list that grows as results come in. What it holds already is passed over; so are models in
     ``given_up`` and those that have failed, which would fail again. ``order``, where given, says which models promise
-    most, best first, and that decides instead of the cost. A trial may take ``limit()`` seconds, or those of
-    ``limit_of_best()``, a model and its seconds, and one whose model is known to take longer is not begun. At
-    ``deadline()`` (of ``time.monotonic``) what still runs is ended.
+    most, best first, and that decides instead of the cost; once ``is_short()`` of time, the best of those tried so far
+    see all folds before others are tried: the best of many single folds is mostly a lucky one. A trial may take
+    ``limit()`` seconds, or those of ``limit_of_best()``, a model and its seconds, and one whose model is known to take
+    longer is not begun. At ``deadline()`` (of ``time.monotonic``) what still runs is ended.
     """
 
     def __init__(
@@ -144,9 +147,10 @@ class FoldQueue:
         order: Callable[[], Sequence[str]] | None = None,
         deadline: Callable[[], float | None] = lambda: None,
         limit_of_best: Callable[[], tuple[str, float] | None] = lambda: None,
+        is_short: Callable[[], bool] = lambda: False,
     ):
         self.folds, self.trials, self.limit, self.deadline, self.order = folds, trials, limit, deadline, order
-        self.limit_of_best = limit_of_best
+        self.limit_of_best, self.is_short = limit_of_best, is_short
         self.given_up = given_up if given_up is not None else {}
         done = {trial.key for trial in trials}
         self.open = {
@@ -167,11 +171,19 @@ class FoldQueue:
         }
         if not waiting:
             return None
-        untried = [model for model, folds in waiting.items() if len(folds) == len(self.folds)]
-        model = untried[0] if untried else self._best(waiting)
+        model = self._choose(waiting)
         fold = self.open[model].pop(0)
         train, test = self.folds[fold]
         return Task(model, fold, train, test, limit=limits[model], deadline=self.deadline())
+
+    def _choose(self, waiting: Mapping[str, Sequence[int]]) -> str:
+        untried = [model for model, folds in waiting.items() if len(folds) == len(self.folds)]
+        if untried and self.order is not None and self.is_short():
+            tried = {t.model for t in self.trials if t.stage == FOLD and not t.error}
+            best = [model for model in self.order() if model in tried][:MEASURED_FIRST]
+            if ahead := [model for model in best if model in waiting]:
+                return ahead[0]
+        return untried[0] if untried else self._best(waiting)
 
     def _is_affordable(self, model: str, limit: float | None) -> bool:
         return limit is None or (limit > 0 and self._cost(model, untried=0.0) <= limit)
