@@ -142,7 +142,10 @@ BAD = [
     (lambda m, X, y: m.set_params(width=2.0).fit(X, y), "width must be 1 where architecture is a list"),
     (lambda m, X, y: m.fit(X, y[:-1]), "inconsistent numbers of samples"),
     (lambda m, X, y: m.fit(X), "y must be given"),
-    (lambda m, X, y: m.fit([*X[:11], X[11][:3, :, 0]], y), "must have pixels and equally many channels; got shapes"),
+    (
+        lambda m, X, y: m.fit([*X[:11], X[11][:3, :, 0]], y),
+        r"must have pixels and equally many channels; X\[0\] has .* and X\[11\]",
+    ),
     (
         lambda m, X, y: m.fit([*X[:11].tolist(), [[1.0, 2.0], [3.0]]], y),
         r"one length; those of X\[11\] differ",

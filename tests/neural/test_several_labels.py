@@ -61,3 +61,12 @@ def test_labels_of_a_binarizer_are_taken():
     Y = names.transform([[word for word in text.split() if word != "film"] for text in TEXTS])
     model = made("texts")[0].fit(TEXTS, Y)
     assert names.inverse_transform(model.predict(["film warm"])) == [("warm",)]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("other", [-1, 2])
+def test_two_other_values_are_no_labels(case, other):
+    kind, settings, rows = CASES[case]
+    wrong = np.where(Y == 0, other, Y) if other < 0 else np.where(Y == 1, other, Y)
+    with pytest.raises(ValueError, match=f"several labels per row must be a matrix of zeros and ones; got {other}"):
+        kind(**settings, **SETTINGS).fit(rows, wrong)

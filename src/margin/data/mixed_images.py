@@ -108,9 +108,11 @@ def _channels_last(owner: str, X: Sequence[Any], channels: str) -> list[np.ndarr
             images = [np.moveaxis(image, 0, -1) if image.ndim == 3 else image for image in images]
     kinds = {image.shape[2:] for image in images}
     if len(kinds) > 1 or not all(math.prod(image.shape) for image in images):
-        found = ", ".join(str(np.shape(image)) for image in X[:3])
+        first = images[0].shape
+        k = next((k for k, one in enumerate(images) if one.shape[2:] != first[2:] or not math.prod(one.shape)), 0)
         raise ValueError(
-            f"{owner}: images of several sizes must have pixels and equally many channels; got shapes {found}."
+            f"{owner}: images of several sizes must have pixels and equally many channels; "
+            f"X[0] has shape {np.shape(X[0])} and X[{k}] {np.shape(X[k])}."
         )
     return images
 

@@ -28,8 +28,11 @@ __all__ = ["ClassTargets", "checked_labels", "coded_labels"]
 def checked_labels(y: Any) -> np.ndarray:
     """``y`` as classes (n,), or as zeros and ones (n, labels) where a row may have several."""
     y = y.toarray() if issparse(y) else y
-    if np.asarray(y).ndim == 2 and type_of_target(y).startswith("multilabel"):
-        return np.asarray(y)
+    values = np.asarray(y)
+    if values.ndim == 2 and type_of_target(y).startswith("multilabel"):
+        if other := sorted(set(np.unique(values).tolist()) - {0, 1}):  # -1 and 1, say, are two values as well
+            raise ValueError(f"y: several labels per row must be a matrix of zeros and ones; got {other[0]}.")
+        return values
     y = column_or_1d(y, warn=True)
     check_classes(y)
     return np.asarray(y)
