@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from margin.core.arguments import shown
-from margin.core.streaming import NamedWork, Stream, StreamPart
+from margin.core.streaming import KeptObjects, NamedWork, Stream, StreamPart
 
 __all__ = ["DaskParts", "cluster_client", "on_cluster"]
 
 S = TypeVar("S")
+Item = TypeVar("Item")
 
 MOST_LOSSES = 3  # times that work is sent again whose data are gone
 AHEAD = 2  # parts per thread of the cluster that are sent before their turn
@@ -44,9 +45,19 @@ class DaskParts:
 
         return self._in_order(send, items)
 
+    @property
+    def n_workers(self) -> int:
+        return max(1, sum(self.client.nthreads().values()))
+
+    def keep(self, make: Callable[[Item], Any], items: Sequence[Item]) -> KeptObjects:
+        """An object ``make(item)`` for every item, on the workers in turn."""
+        from margin.selection.dask_objects import ObjectsOnDask
+
+        return ObjectsOnDask(self.client, make, items)
+
     def _in_order(self, send: Callable[[Any], Any], items: Sequence[NamedWork]) -> Iterator[Any]:
         waiting: deque[Any] = deque()
-        most = AHEAD * max(1, sum(self.client.nthreads().values()))
+        most = AHEAD * self.n_workers
         for item in items:
             waiting.append((send(item), item))
             if len(waiting) >= most:
