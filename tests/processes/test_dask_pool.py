@@ -3,6 +3,7 @@
 The clusters of the usual tests are threads of this process; `make cluster-test` kills processes.
 """
 
+import errno
 import os
 import pickle
 import signal
@@ -18,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 
 import margin
 from margin.metrics import metrics_of
-from margin.selection import Candidate, Task, TrialData, board, plan_folds, run_folds
+from margin.selection import Candidate, Task, TrialData, board, dask_pool, plan_folds, run_folds
 from margin.selection.dask_cluster import DaskParts, cluster_client
 from margin.selection.dask_objects import ObjectsOnDask
 from margin.selection.dask_pool import MOST_LOSSES, DaskPool
@@ -100,6 +101,35 @@ def test_a_trial_whose_data_are_lost_is_sent_again_and_in_the_end_given_up(clien
     assert losses == list(range(MOST_LOSSES + 1))
     assert found["nb"].error == "the worker that fitted it ended"
     assert not found["lda"].error
+
+
+def broken_off(candidate, data, task):
+    """A connection between workers that breaks now and then, as those of a busy machine do."""
+    if candidate.name == "nb":
+        mark = Path(os.environ["MARGIN_MARK"])
+        if not mark.exists():
+            mark.touch()
+            raise ConnectionResetError("a worker did not answer in time")
+    return dask_pool.run_trial(candidate, data, task)
+
+
+def on_a_full_disk(candidate, data, task):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "trial.json")
+
+
+def test_a_connection_that_breaks_off_costs_a_trial_nothing(client, tmp_path, monkeypatch):
+    monkeypatch.setenv("MARGIN_MARK", str(tmp_path / "broken"))
+    here = folds(InProcess(CANDIDATES, shared()), CANDIDATES)
+    monkeypatch.setattr(dask_pool, "_trial", broken_off)
+    there = folds(DaskPool(CANDIDATES, shared(), client), CANDIDATES)
+    assert (tmp_path / "broken").exists()
+    assert facts(there) == facts(here)
+
+
+def test_a_full_disk_of_a_worker_ends_the_comparison(client, monkeypatch):
+    monkeypatch.setattr(dask_pool, "_trial", on_a_full_disk)
+    with pytest.raises(OSError, match="No space left on device"):
+        folds(DaskPool(CANDIDATES, shared(), client), CANDIDATES)
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,16 @@ from typing import Any, TypeVar
 from margin.core.arguments import shown
 from margin.core.streaming import KeptObjects, NamedWork, Stream, StreamPart
 
-__all__ = ["DaskParts", "cluster_client", "on_cluster"]
+__all__ = ["DaskParts", "cluster_client", "on_cluster", "send_data"]
 
 S = TypeVar("S")
 Item = TypeVar("Item")
 
 MOST_LOSSES = 3  # times that work is sent again whose data are gone
 AHEAD = 2  # parts per thread of the cluster that are sent before their turn
-PATIENCE = "60s"  # until a first worker answers: a cluster that grows on demand starts it then
+PATIENCE = (
+    "60s"  # until a first worker answers: a cluster that grows on demand starts it, one that was lost is replaced
+)
 
 
 class DaskParts:
@@ -40,7 +42,7 @@ class DaskParts:
 
         def send(item: NamedWork) -> Any:
             if not there or there[0].status != "finished":
-                there[:] = self.client.scatter([shared], broadcast=True, hash=False)  # of a tuple it sends the items
+                there[:] = [send_data(self.client, shared, everywhere=True)]
             return self.client.submit(function, there[0], item, pure=False)
 
         return self._in_order(send, items)
@@ -70,6 +72,15 @@ class DaskParts:
         from margin.core.streaming import InOrder
 
         return InOrder, ()
+
+
+def send_data(client: Any, data: Any, *, everywhere: bool = False) -> Any:
+    """A future of ``data`` on a worker, or on all that there are; waits for one where the last was just lost."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise RuntimeError(f"cluster: all workers ended, and none came back within {PATIENCE}.") from None
+    return client.scatter([data], broadcast=everywhere, hash=False)[0]  # of a tuple it would send the items
 
 
 def on_cluster(stream: Stream, client: Any) -> Stream:

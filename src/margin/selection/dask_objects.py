@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from margin.selection.dask_cluster import MOST_LOSSES, PATIENCE
+from margin.selection.dask_cluster import MOST_LOSSES, send_data
 
 __all__ = ["ObjectsOnDask"]
 
@@ -89,10 +89,10 @@ class ObjectsOnDask(Generic[Item]):
         """The object on a worker, the workers taken in turn."""
         from distributed import wait
 
-        self.client.wait_for_workers(1, timeout=PATIENCE)
-        kept, addresses = self.kept[number], sorted(self.client.nthreads())
+        kept = self.kept[number]
+        item = send_data(self.client, kept.item)
+        addresses = sorted(self.client.nthreads()) or [kept.address]
         kept.address = addresses[number % len(addresses)]
-        item = self.client.scatter([kept.item], hash=False)[0]
         kept.future = self.client.submit(
             _Remembering, self.make, item, workers=[kept.address], allow_other_workers=True, pure=False
         )
@@ -101,7 +101,7 @@ class ObjectsOnDask(Generic[Item]):
 
     def _send(self, kept: _Kept, number: int) -> Any:
         call = kept.calls[number]
-        arguments = [self.client.scatter([a], hash=False)[0] if _is_large(a) else a for a in call.arguments]
+        arguments = [send_data(self.client, a) if _is_large(a) else a for a in call.arguments]
         return self.client.submit(
             _answer, kept.future, number, call.method, call.begins, *arguments,
             workers=[kept.address], allow_other_workers=True, pure=False,
