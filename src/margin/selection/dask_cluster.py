@@ -21,9 +21,7 @@ Item = TypeVar("Item")
 
 MOST_LOSSES = 3  # times that work is sent again whose data are gone
 AHEAD = 2  # parts per thread of the cluster that are sent before their turn
-PATIENCE = (
-    "60s"  # until a first worker answers: a cluster that grows on demand starts it, one that was lost is replaced
-)
+PATIENCE = "60s"  # until a first worker answers: a cluster that grows on demand starts it, and replaces a lost one
 
 
 class DaskParts:

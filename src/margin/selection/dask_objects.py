@@ -122,8 +122,8 @@ class ObjectsOnDask(Generic[Item]):
                 pass
             future = None
         raise RuntimeError(
-            f"part {number + 1} of {len(self.kept)} of the rows: every worker of the cluster that kept it ended; it may "
-            "need more memory than they have."
+            f"part {number + 1} of {len(self.kept)} of the rows: every worker of the cluster that kept it ended; it "
+            "may need more memory than they have."
         ) from None
 
     def _repeat(self, number: int) -> Any:

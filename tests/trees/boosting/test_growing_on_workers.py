@@ -81,7 +81,8 @@ def test_any_number_of_workers_grows_the_trees_of_one_process(name, shared, tmp_
         workers = Workers(n)
         assert isinstance(workers, KeepsObjects)
         assert fitted_file(MODELS[name], (data.on(workers),), tmp_path / str(n)) == here
-        assert "divide" in workers.messages and workers.closed == 1
+        assert "divide" in workers.messages
+        assert workers.closed == 1
 
 
 def test_a_split_that_was_counted_too_high_is_refused_as_by_one_process(tmp_path, monkeypatch):

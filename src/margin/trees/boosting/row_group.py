@@ -1,4 +1,4 @@
-"""Some rows of the table that a tree grows on, as a worker keeps them: it divides and counts them, and chooses nothing."""
+"""Some rows of the table that a tree grows on, as a worker keeps them: it divides and counts them, no more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RowGroup:
         self.packed, self.spans = np.empty(0, dtype=np.int64), dict[int, tuple[int, int]]()
 
     def plant(self, packed: np.ndarray, drawn: np.ndarray | None) -> np.ndarray:
-        """Begin a tree on the rows ``drawn`` (None: all) with these packed derivatives (m,); the histogram of its root."""
+        """Begin a tree on the rows ``drawn`` (None: all) with these packed derivatives (m,): its root's histogram."""
         self.packed = np.array(packed)  # what was sent may be read-only
         self.rows = np.arange(len(self.codes), dtype=np.int32) if drawn is None else np.array(drawn)
         self.drawn = self.rows.copy()
