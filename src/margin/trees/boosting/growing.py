@@ -86,6 +86,7 @@ class TreeGrower:
         self.category_sets = np.zeros((capacity, 32), dtype=np.uint8) if columns["categorical"].any() else None
         monotone = bool(columns["monotone"].any())
         self.constrained = monotone or bundles is not None or groups is not None
+        self.goes_left, self.waiting = np.empty(CODES, dtype=np.int64), np.empty(capacity, dtype=np.int64)
         blocks = q + self.threads
         by_rows = self.threads > 1 and q < COLUMNS_PER_THREAD * self.threads
         self.growth = Growth(
@@ -103,8 +104,8 @@ class TreeGrower:
             orders=np.empty(blocks * CODES, dtype=np.int64),
             gains=np.empty(blocks * CODES),
             drawn=np.empty(len(columns) + 1, dtype=np.int64),
-            goes_left=np.empty(CODES, dtype=np.int64),
-            waiting=np.empty(capacity, dtype=np.int64),
+            goes_left=self.goes_left,
+            waiting=self.waiting,
             free=np.empty(capacity, dtype=np.int64),
             lefts=np.empty(self.threads, dtype=np.int64),
             parts=np.empty(self.threads * q * CODES if by_rows else 0, dtype=np.int64),
@@ -132,16 +133,24 @@ class TreeGrower:
         packing = choose_packing(gradient, hessian)
         pack(gradient, hessian, number, packing, self.packed)
         self.growth.use(rows, packing, seed + number)
+        self.packing = packing
         packed = self.packed if len(rows) == len(self.packed) else self.packed[rows]
         plant(self.growth, int(packed.sum()))
-        while self._grow() == POOL_FULL:
-            self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
-            self.growth.use_pool(self.pool)
+        self._grow_planted(rows)
         count = self.growth.count_nodes()
         nodes = self.nodes[:count].copy()
         leaves = np.flatnonzero(nodes["feature"] < 0)
         category_sets = None if self.category_sets is None else self.category_sets[:count].copy()
         return GrownTree(nodes, category_sets, leaves, nodes["start"][leaves], nodes["stop"][leaves], rows)
+
+    def _grow_planted(self, rows: np.ndarray) -> None:
+        """Grow from the root that is planted; in the end ``rows`` are ordered by leaf."""
+        while self._grow() == POOL_FULL:
+            self._enlarge_pool()
+
+    def _enlarge_pool(self) -> None:
+        self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
+        self.growth.use_pool(self.pool)
 
     def _grow(self) -> int:
         """Grow on as far as the pool goes; other threads, if there are any, take part in large searches."""
@@ -155,6 +164,9 @@ class TreeGrower:
                 return int(grow(growth, board))
         finally:
             board[OVER] = 1
+
+    def close(self) -> None:
+        """The last tree is grown."""
 
     @property
     def grows_rounds(self) -> bool:
