@@ -57,6 +57,7 @@
 
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const seen = new Set();
+  const faint = new Set(); // kinds of text: one example of each is enough
   while (texts.nextNode()) {
     const text = texts.currentNode.textContent.trim();
     const element = texts.currentNode.parentElement;
@@ -69,7 +70,7 @@
       const style = getComputedStyle(up);
       if (scrolls(up)) break;
       const frame = up.getBoundingClientRect();
-      if (frame.width <= 1) break;
+      if (frame.width <= 1 || style.textOverflow === "ellipsis") break; // shortened on purpose, and it shows
       if (style.overflowX !== "visible" && (box.right > frame.right + 2 || box.left < frame.left - 2)) faults.add(`cut off: ${name(element)}`);
       if (["hidden", "clip"].includes(style.overflowY) && box.bottom > frame.bottom + 4) faults.add(`cut off below: ${name(element)}`);
     }
@@ -83,8 +84,10 @@
     const size = parseFloat(style.fontSize);
     const least = size >= 24 || (size >= 18.6 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
     const contrast = (a + 0.05) / (b + 0.05);
-    if (contrast < least - 0.01) faults.add(`contrast ${contrast.toFixed(2)}: ${name(element)}`);
-    if (size < 9) faults.add(`letters of ${size} pixels: ${name(element)}`);
+    const kind = `${contrast.toFixed(2)}: ${element.tagName}.${element.className}`;
+    if (contrast < least - 0.01 && !faint.has(kind)) faults.add(`contrast ${contrast.toFixed(2)}: ${name(element)}`);
+    faint.add(kind);
+    if (size < (element.closest("math") ? 7 : 9)) faults.add(`letters of ${size} pixels: ${name(element)}`);
   }
 
   for (const image of document.images) {
