@@ -13,6 +13,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import StringOf
@@ -80,7 +81,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, JudgedEstimator, FineT
         return c, h, w
 
     @abstractmethod
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """What is predicted for every image."""
 
     def predict_files(self, files: Iterable[str | os.PathLike[str]]) -> np.ndarray:
@@ -201,7 +202,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, JudgedEstimator, FineT
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what convolutions cost is counted in the first step
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)
         module = self._ready_module()
         images = np.require(self._images(X, reset=False), requirements=["W"])

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Flag, Integer, Named, Number, Optional
 from margin.core.invariants import ArrayOf
 from margin.core.new_rows import validate_new_rows
@@ -227,7 +228,7 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Judged
         dense = (scaling.apply(piece.toarray() if issparse(piece) else piece) for piece in pieces)
         return np.concatenate([self._evaluate(module, part) for part in dense])
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
         X = validate_new_rows(self, X, dtype=FLOATS, order="C")
         x = torch.from_numpy(np.array(X)).to(next(module.parameters()))

@@ -21,6 +21,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Function, Optional, Options
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
@@ -164,7 +165,7 @@ class ModuleEstimator(RegularizedWeights, LearnsFromStreams, JudgedEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what a user's layers cost is counted in the first step
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         if self.dtype == "int64":
             raise TypeError(f"{type(self).__name__}: rows of dtype 'int64' have no gradients; dtype must be a float.")
         module = self._ready_module()

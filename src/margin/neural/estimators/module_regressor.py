@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from torch import Tensor, nn
 
+from margin.core.array_types import MatrixLike
 from margin.core.invariants import Count, TrueOrFalse
 from margin.core.parameters import attribute
 from margin.core.records import Record
@@ -74,7 +75,7 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
         X, y, weight = weighted_rows(self, X, y, given.weight)
         return self._rows(X, self._target(own_targets(self, y, self.n_targets_)), weight)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._outputs(X)
         outputs = outputs.reshape(len(outputs), -1)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from margin.core.arguments import shown
+from margin.core.array_types import ArrayLike
 from margin.core.records import Record
 from margin.neural.estimators.base import NeuralEstimator
 
@@ -30,7 +31,9 @@ class JudgedEstimator(NeuralEstimator):
     A row is one of whatever ``X`` has: a row of a table, an image, a text, a series, a graph.
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, validation_data: Any = None
+    ) -> Self:
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
 
         A row is a row of a table, an image, a text, a series or a graph. ``validation_data``, (X, y) or
@@ -42,8 +45,8 @@ class JudgedEstimator(NeuralEstimator):
     def iterate(
         self,
         X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         validation_data: Any = None,
         *,
         state: dict[str, Any] | None = None,

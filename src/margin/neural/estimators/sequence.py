@@ -14,6 +14,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_y, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.invariants import ArrayOf, TrueOrFalse
@@ -73,7 +74,7 @@ class SequenceEstimator(RegularizedWeights, JudgedEstimator):
     network_: dict[str, Any] = attribute(SERIES)
     _stored_rules = (recurrent_layers_are_stored,)
 
-    def hidden_states(self, X: Any) -> list[np.ndarray]:
+    def hidden_states(self, X: MatrixLike) -> list[np.ndarray]:
         """The states of the last layer after every step of every series, (steps, units) each."""
         module: Any = self._ready_module()
         series = self._scale_rows(self._series(X, reset=False))
@@ -127,7 +128,7 @@ class SequenceEstimator(RegularizedWeights, JudgedEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what the steps cost is counted in the first update
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
         x = self._to_device(self._series(X, reset=False))
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
@@ -182,15 +183,15 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
         series, codes, weight = self._class_weighted(series, codes, self.classes_, weight)
         return TensorRows.of(self._scale_rows(series), codes, weight=weight)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probability of every class."""
         return log_probabilities(self._outputs(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class."""
         best = self._outputs(X).argmax(axis=1)
         return self.classes_[best]
@@ -245,7 +246,7 @@ class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
         Y = own_targets(self, y, len(self.target_center_)).astype(series.dtype)
         return self._scaled_rows(series, Y, weight)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._apply_link(self._outputs(X), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)

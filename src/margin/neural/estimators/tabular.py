@@ -18,6 +18,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.category_encoding import (
     CATEGORICAL,
     FROM_DTYPE,
@@ -221,7 +222,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, JudgedEstimator
                 trains[validation_split(n_rows, self.validation_fraction, first + m, labels)[1], m] = False
         return trains
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
         if not self._inputs().plain:
             raise TypeError(
