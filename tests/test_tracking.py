@@ -1,5 +1,6 @@
-"""Records as the readers of TensorBoard and MLflow find them."""
+"""Records as the readers of TensorBoard, MLflow and Weights & Biases find them."""
 
+import json
 import sys
 
 import numpy as np
@@ -43,9 +44,10 @@ def test_every_fit_is_a_run_of_its_own_and_ends_when_it_fails(tmp_path):
 
 
 def test_mlflow_reads_what_the_fit_recorded(tmp_path, monkeypatch):
-    mlflow = pytest.importorskip("mlflow")
+    mlflow = pytest.importorskip("mlflow", reason="MLflow, which the test writes to, is not installed")
     monkeypatch.chdir(tmp_path)
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # later versions ask for it; a database needs SQLAlchemy
+    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
     records = []
     with margin.watch(margin.track("mlflow", "flowers"), lambda _, record: records.append(record)):
         margin.KMeans(3, random_state=0).fit(X)
@@ -53,8 +55,42 @@ def test_mlflow_reads_what_the_fit_recorded(tmp_path, monkeypatch):
     (run,) = client.search_runs([client.get_experiment_by_name("flowers").experiment_id])
     history = client.get_metric_history(run.info.run_id, "inertia")
     assert [metric.value for metric in history] == [record["inertia"] for record in records]
+    assert [metric.step for metric in history] == [record.iteration for record in records]
     assert run.data.params["n_clusters"] == "3"
     assert run.info.status == "FINISHED"
+    network = margin.MLPClassifier((5,), max_iter=3, random_state=0)
+    with margin.watch(margin.track("mlflow", "flowers", name="net", histograms=True)):
+        network.fit(X, y)
+    (run,) = client.search_runs([run.info.experiment_id], "attributes.run_name = 'net'")
+    for name, array in network.weights_.items():
+        assert run.data.metrics[f"{name}/largest"] == pytest.approx(np.abs(array).max())
+        assert len(client.get_metric_history(run.info.run_id, f"gradients/{name}/deviation")) == 3
+
+
+def test_weights_and_biases_keeps_what_the_fit_recorded(tmp_path, monkeypatch):
+    pytest.importorskip("wandb", reason="Weights & Biases, which the test writes to, is not installed")
+    from wandb.proto.wandb_internal_pb2 import Record
+    from wandb.sdk.internal.datastore import DataStore
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    records = []
+    with margin.watch(margin.track("wandb", "flowers", name="iris"), lambda _, record: records.append(record)):
+        margin.KMeans(3, random_state=0).fit(X)
+    (file,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    store, seen, names = DataStore(), {}, []
+    store.open_for_scan(str(file))
+    while (content := store.scan_data()) is not None:
+        row = Record()
+        row.ParseFromString(content)
+        if row.WhichOneof("record_type") == "run":
+            names.append((row.run.project, row.run.display_name))
+        if row.WhichOneof("record_type") == "history":
+            items = {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in row.history.item}
+            seen[items["_step"]] = items["inertia"]
+    assert ("flowers", "iris") in names
+    assert seen == {record.iteration: record["inertia"] for record in records}
 
 
 @pytest.mark.parametrize("tool", sorted(TRACKERS))

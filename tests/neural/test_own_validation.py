@@ -16,6 +16,8 @@ OTHER_IMAGES = RNG.normal(size=(20, 8, 8)).astype(np.float32) + OTHER_SHIFT[:, N
 WORDS = {"a": ["red", "blue"], "b": ["cat", "dog"]}
 TEXTS = [f"{WORDS[y][i % 2]} thing" for i, y in enumerate(Y)]
 OTHER_TEXTS = [f"{WORDS[y][i % 2]} one" for i, y in enumerate(OTHER_Y)]
+SERIES = [RNG.normal(size=(4 + i % 3, 2)) + shift for i, shift in enumerate(SHIFT)]
+OTHER_SERIES = [RNG.normal(size=(3 + i % 4, 2)) + shift for i, shift in enumerate(OTHER_SHIFT)]
 SETTINGS = {"max_iter": 4, "random_state": 0}
 
 
@@ -26,6 +28,8 @@ def classifiers():
         "images": (margin.CNNClassifier(["conv 4 3", "pool 2"], **SETTINGS), IMAGES, OTHER_IMAGES),
         "patches": (margin.VisionTransformer(d_model=16, n_blocks=1, **SETTINGS), IMAGES, OTHER_IMAGES),
         "texts": (margin.TextClassifier(**SETTINGS), TEXTS, OTHER_TEXTS),
+        "series": (margin.SequenceClassifier(hidden_size=8, **SETTINGS), SERIES, OTHER_SERIES),
+        "modules": (margin.NeuralClassifier(**SETTINGS), ROWS, OTHER_ROWS),
     }
 
 
@@ -35,6 +39,8 @@ def regressors():
         "rows": (margin.MLPRegressor(hidden_layer_sizes=(8,), **SETTINGS), ROWS, target, OTHER_ROWS, other),
         "tables": (margin.TabularNetRegressor(n_networks=2, **SETTINGS), ROWS, target, OTHER_ROWS, other),
         "images": (margin.CNNRegressor(["conv 4 3"], **SETTINGS), IMAGES, target, OTHER_IMAGES, other),
+        "series": (margin.SequenceRegressor(hidden_size=8, **SETTINGS), SERIES, target, OTHER_SERIES, other),
+        "modules": (margin.NeuralRegressor(**SETTINGS), ROWS, target, OTHER_ROWS, other),
     }
 
 
@@ -202,3 +208,59 @@ def test_edges_have_weights_of_classes_and_own_validation():
     assert all(np.array_equal(weighed.weights_[name], array) for name, array in model.weights_.items())
     with pytest.raises(ValueError, match="class_weight needs the classes y of the edges"):
         model.fit(net)
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_weights_of_tags_count_in_the_loss_of_their_words(chain):
+    settings = {"chain": chain, "d_model": 8, "n_heads": 2, "hidden_size": 8, "early_stopping": False, **SETTINGS}
+    plain = margin.TokenTagger(**settings).fit(SENTENCES, TAGS)
+    same = margin.TokenTagger(class_weight={"O": 1.0}, **settings).fit(SENTENCES, TAGS)
+    for name, array in plain.weights_.items():
+        np.testing.assert_allclose(same.weights_[name], array, atol=1e-4)
+    unseen = margin.TokenTagger(class_weight={"P": 0.0, "L": 0.0}, **{**settings, "max_iter": 30}).fit(SENTENCES, TAGS)
+    assert {tag for tags in unseen.predict(SENTENCES) for tag in tags} == {"O"}
+    with pytest.raises(ValueError, match="class_weight names 'X', which is not a class of y"):
+        plain.set_params(class_weight={"X": 2.0}).fit(SENTENCES, TAGS)
+    with pytest.raises(ValueError, match="class_weight must leave a tag of y with a weight above 0"):
+        plain.set_params(class_weight=dict.fromkeys("POL", 0.0)).fit(SENTENCES, TAGS)
+
+
+def test_rare_tags_are_found_when_all_tags_count_alike():
+    rng = np.random.default_rng(1)
+    words = [[f"w{k}" for k in rng.integers(4, size=5)] for _ in range(60)]
+    tags = [["R" if word == "w0" and rng.random() < 0.3 else "O" for word in some] for some in words]
+    settings = {"chain": False, "d_model": 8, "hidden_size": 8, "n_heads": 2, "max_iter": 15, "random_state": 0}
+
+    def found(model):
+        return sum(tag == "R" for some in model.fit(words, tags).predict(words) for tag in some)
+
+    plain = found(margin.TokenTagger(**settings))
+    balanced = found(margin.TokenTagger(class_weight="balanced", **settings))
+    assert plain == 0  # seven of ten are none, so the likelier answer is always O
+    assert balanced > sum(word == "w0" for some in words for word in some) // 2
+
+
+def test_user_modules_that_give_one_loss_refuse_weighted_rows_to_judge_by():
+    from torch.nn import functional
+
+    model = margin.NeuralClassifier(criterion=functional.cross_entropy, **SETTINGS)
+    *_, last = model.iterate(ROWS, Y, validation_data=(OTHER_ROWS, OTHER_Y))
+    assert last["valid_score"] == pytest.approx(model.score(OTHER_ROWS, OTHER_Y))
+    with pytest.raises(ValueError, match="criterion must give a loss per row where rows have weights"):
+        model.fit(ROWS, Y, validation_data=(OTHER_ROWS, OTHER_Y, np.arange(1.0, 21.0)))
+
+
+@pytest.mark.parametrize("kind", ["series", "modules"])
+def test_fits_of_series_and_modules_with_own_rows_go_on_exactly(kind):
+    _, X, other = classifiers()[kind]
+    own = (other, OTHER_Y)
+    whole, first, second = (classifiers()[kind][0].set_params(early_stopping=True) for _ in range(3))
+    whole.fit(X, Y, validation_data=own)
+    records = first.iterate(X, Y, validation_data=own)
+    next(records), next(records)
+    state = first.get_state()
+    records.close()
+    for _ in second.iterate(X, Y, validation_data=own, state=state):
+        pass
+    assert second.validation_scores_ == whole.validation_scores_
+    assert all(np.array_equal(second.weights_[name], array) for name, array in whole.weights_.items())

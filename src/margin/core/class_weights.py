@@ -10,7 +10,7 @@ import numpy as np
 from margin.core.domains.base import Domain, says_none
 from margin.core.domains.values import Number
 
-__all__ = ["ClassWeight", "row_weights"]
+__all__ = ["ClassWeight", "class_factors", "row_weights"]
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,21 @@ def row_weights(
     if class_weight is None:
         return weights
     own = np.ones(len(index)) if weights is None else weights
+    totals = np.bincount(index, own, minlength=len(classes))
+    return own * class_factors(owner, class_weight, classes, totals, own.sum())[index]
+
+
+def class_factors(owner: str, class_weight: Any, classes: np.ndarray, totals: np.ndarray, whole: float) -> np.ndarray:
+    """What ``class_weight``, which is not None, makes of a weight of 1 in each class.
+
+    ``totals`` (K,) are the weights of all rows of each class, ``whole`` is their sum.
+
+    >>> class_factors("model", "balanced", np.array(["a", "b"]), np.array([3.0, 1.0]), 4.0).round(2)
+    array([0.67, 2.  ])
+    """
     if isinstance(class_weight, str):
-        totals = np.bincount(index, own, minlength=len(classes))
-        factors = own.sum() / (len(classes) * np.where(totals > 0, totals, 1.0))
-    else:
-        unknown = [label for label in class_weight if label not in classes.tolist()]
-        if unknown:
-            raise ValueError(f"{owner}: class_weight names {unknown[0]!r}, which is not a class of y.")
-        factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
-    return own * factors[index]
+        return whole / (len(classes) * np.where(totals > 0, totals, 1.0))
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(f"{owner}: class_weight names {unknown[0]!r}, which is not a class of y.")
+    return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +25,7 @@ from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
 from margin.graphs.stored import GRAPH_NETWORK
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import known_classes, own_rows
+from margin.neural.estimators.own_validation import JudgedEstimator, OwnRows, known_classes
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.regression import squared_error
 from margin.neural.scaling import Scaling
@@ -39,7 +38,7 @@ GRAPHS_AT_ONCE = 512  # predicted as one union: bounds memory
 Loss = Callable[[Tensor, Tensor, bool], Tensor]  # of outputs, targets, and whether the network trains
 
 
-class WholeGraphEstimator(GraphEstimator):
+class WholeGraphEstimator(JudgedEstimator, GraphEstimator):
     """What both share: unions of graphs as batches, and a readout."""
 
     _: KW_ONLY
@@ -60,26 +59,6 @@ class WholeGraphEstimator(GraphEstimator):
     network_: dict[str, Any] = attribute(GRAPH_NETWORK)
 
     _level = "graph"
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
-        """Learn from graphs ``X`` and ``y``; a graph of weight w counts like w graphs, one of weight 0 not at all.
-
-        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out graphs; with
-        ``early_stopping`` it ends the training too.
-        """
-        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
-
-    @abstractmethod
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def _held(
         self, graphs: list[Graph], target: np.ndarray, sample_weight: Any, before: list[Graph], empty: np.ndarray
@@ -134,17 +113,7 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
 
     classes_: np.ndarray = attribute(ArrayOf("n_outputs", kind="labels"), "The classes, sorted.")
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         graphs = self._graphs(X, reset=True)
         y = coded_classes("GraphClassifier", y, len(graphs), "graph")
         kept, y, weight = weighted_rows(self, np.arange(len(graphs)), y, sample_weight)
@@ -156,7 +125,6 @@ class GraphClassifier(ClassifierMixin, LossOfClasses, WholeGraphEstimator):
         self.classes_ = classes
         seed = self._seed(state)
         numbers, codes, weight = self._class_weighted(np.arange(len(graphs)), codes, classes, weight)
-        given = own_rows(self, validation_data)
         train, valid = self._split(len(numbers), seed, codes, given=given)
         empty = precision(X, graphs, len(graphs))
         rows = TensorRows.of(empty[numbers], numbers, codes.astype(np.int64), weight=weight)
@@ -195,24 +163,14 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     target_center_: float = attribute(Real(finite=True), "What is subtracted from the targets.")
     target_scale_: float = attribute(Real(low=0.0, finite=True), "What the targets are divided by.")
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         if y is None:
             raise ValueError("GraphRegressor requires y to be passed, but the target y is None.")
         graphs = self._graphs(X, reset=True)
         kept, y, weight = weighted_rows(self, np.arange(len(graphs)), self._numbers(y, len(graphs)), sample_weight)
         graphs = [graphs[i] for i in kept]
         self._describe(1, graphs, **self._reading())
-        seed, given = self._seed(state), own_rows(self, validation_data)
+        seed = self._seed(state)
         train, valid = self._split(len(graphs), seed, given=given)
         if not self._goes_on():
             center, scale = Scaling.of(y[train][:, None], weight[train])

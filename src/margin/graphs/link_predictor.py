@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ from margin.graphs.network import GraphNetwork
 from margin.graphs.stored import LINK_NETWORK
 from margin.neural.activations.fused import fused_softplus
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
+from margin.neural.estimators.own_validation import JudgedEstimator, OwnRows, known_classes
 from margin.neural.losses.fused import fused_cross_entropy
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import TensorRows
@@ -55,7 +55,7 @@ class LinkNetwork(nn.Module):
         return self.head(torch.cat([both.index_select(0, source), both.index_select(0, target)], dim=1))
 
 
-class LinkPredictor(ClassifierMixin, GraphEstimator):
+class LinkPredictor(ClassifierMixin, JudgedEstimator, GraphEstimator):
     """Links of a graph from its other links, or the relation that each edge stands for.
 
     ``fit(graph)`` learns which pairs are joined: against every edge stands a pair drawn at random. ``fit(graph, y)``
@@ -87,24 +87,7 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
     )
     network_: dict[str, Any] = attribute(LINK_NETWORK)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
-        """Learn the edges of the graph ``X``, or their classes ``y``; an edge of weight w counts like w edges.
-
-        ``validation_data``, a graph and the classes of its edges, judges every epoch in place of held-out edges.
-        """
-        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
-
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         X = own_graph(X)
         if not isinstance(X, Graph) or X.edges.shape[1] == 0:
             raise ValueError("LinkPredictor: X must be a graph with edges.")
@@ -112,7 +95,7 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         m = graph.edges.shape[1]
         classes, codes = np.array([0, 1]), np.ones(m, dtype=np.int64)
         if y is None:
-            self._refuse_classes(validation_data)
+            self._refuse_classes(given)
         else:
             classes, codes = encode_classes(coded_classes("LinkPredictor", y, m, "edge"))
             if len(classes) < 2:
@@ -122,7 +105,6 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         tensors, seed = self._tensors([graph], self._like_weights(torch.float32)), self._seed(state)
         edges, codes, weight = weighted_rows(self, np.arange(m), codes, sample_weight)
         weight = row_weights("LinkPredictor", self.class_weight, classes, codes, weight)
-        given = own_rows(self, validation_data)
         train, valid = self._split(len(edges), seed, given=given)
         held, own_tensors = (None, tensors) if given is None else self._own_edges(given)
 
@@ -141,9 +123,9 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
         objective = links if y is None else relations
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
 
-    def _refuse_classes(self, validation_data: Any) -> None:
+    def _refuse_classes(self, given: OwnRows | None) -> None:
         """Without classes of edges there is nothing to weigh them by, and no class of a validation edge."""
-        for name, value in (("class_weight", self.class_weight), ("validation_data", validation_data)):
+        for name, value in (("class_weight", self.class_weight), ("validation_data", given)):
             if value is not None:
                 raise ValueError(f"LinkPredictor: {name} needs the classes y of the edges; got None.")
 

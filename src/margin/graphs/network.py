@@ -121,7 +121,7 @@ class NodeNorm(BatchNorm):
     """Batch norm that takes a batch of one node by its running statistics: one value has no deviation."""
 
     def forward(self, x: Tensor) -> Tensor:
-        if len(x) > 1:
+        if not self.training or len(x) > 1:
             return super().forward(x)
         return fused_batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
 

@@ -15,7 +15,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -45,6 +45,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",
 }
+RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 LOCKED = "Open the address that margin lab printed: it holds the token."
 
 log = logging.getLogger("margin.lab")
@@ -157,7 +158,8 @@ def _limit_parts(receive: Receive, most: int) -> Receive:
         if whole:
             return await receive()  # that the browser has gone, which may take as long as it likes
         try:
-            message = await asyncio.wait_for(receive(), SLOWEST)
+            async with asyncio.timeout(SLOWEST):
+                message = await receive()
         except TimeoutError:
             raise HTTPException(408, f"Nothing came of the body for {SLOWEST:.0f} seconds.") from None
         seen, whole = seen + len(message.get("body", b"")), not message.get("more_body", False)
@@ -171,9 +173,8 @@ def _limit_parts(receive: Receive, most: int) -> Receive:
 def _with_headers(send: Send) -> Send:
     async def send_guarded(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            given = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(pair for pair in RAW_HEADERS if pair[0] not in given)]
         await send(message)
 
     return send_guarded

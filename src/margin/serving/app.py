@@ -20,12 +20,13 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from margin import __version__
-from margin.lab.refusals import add_refusals
+from margin.lab.refusals import add_refusals, refusal_of
 from margin.service.requests import BadRequest
 from margin.serving.answering import KINDS, ServedModel
 from margin.serving.batching import Batcher, TooBusy
@@ -33,6 +34,8 @@ from margin.serving.guard import ServingGuard
 from margin.serving.schemas import openapi_with, question_schema
 
 __all__ = ["RequestLimits", "create_server"]
+
+PREDICT = "/predict"
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,9 @@ def create_server(
     app.state.counts = {"requests": 0, "answers": 0}
     _add_facts(app, served, batchers)
     if served.predicts:
-        _add_predictions(app, served, batchers, limits)
+        predictions = Predictions(served, batchers, limits, app.state.counts)
+        app.router.add_route(PREDICT, predictions, methods=["POST"])
+        app.add_middleware(Shortcut, endpoint=predictions)
     if served.writes:
         _add_writing(app, served, limits)
     add_refusals(app)
@@ -108,23 +113,45 @@ def _add_facts(app: FastAPI, served: ServedModel, batchers: dict[bool, Batcher])
         return facts
 
 
-def _add_predictions(app: FastAPI, served: ServedModel, batchers: dict[bool, Batcher], limits: RequestLimits) -> None:
-    name = KINDS[served.kind]
+class Shortcut:
+    """Leads questions to ``endpoint`` past the layers of FastAPI, which take longer than most models do."""
 
-    @app.post("/predict")
-    async def predict(request: Request) -> dict[str, Any]:
-        """A prediction for every row, text or picture."""
-        body = await _body(request)
-        questions, proba = _question(body, name, limits)
-        app.state.counts["requests"] += 1
+    def __init__(self, app: ASGIApp, *, endpoint: ASGIApp):
+        self.app, self.endpoint = app, endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != PREDICT or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
         try:
-            answers = await asyncio.wait_for(batchers[proba].ask(questions), limits.seconds)
+            await self.endpoint(scope, receive, send)
+        except (BadRequest, HTTPException, OSError) as problem:  # before anything was answered
+            answer = refusal_of(problem)
+            if answer is None:
+                raise
+            await answer(scope, receive, send)
+
+
+class Predictions:
+    """A prediction for every row, text or picture."""
+
+    def __init__(
+        self, served: ServedModel, batchers: dict[bool, Batcher], limits: RequestLimits, counts: dict[str, int]
+    ):
+        self.name, self.batchers, self.limits, self.counts = KINDS[served.kind], batchers, limits, counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        questions, proba = _question(await _body(Request(scope, receive)), self.name, self.limits)
+        self.counts["requests"] += 1
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                answers = await self.batchers[proba].ask(questions)
         except TimeoutError:
-            raise HTTPException(504, f"No answer within {limits.seconds:g} s.") from None
+            raise HTTPException(504, f"No answer within {self.limits.seconds:g} s.") from None
         except TooBusy:
             raise HTTPException(503, "Too many questions wait; ask again later.") from None
-        app.state.counts["answers"] += len(answers)
-        return {"probabilities" if proba else "predictions": answers}
+        self.counts["answers"] += len(answers)
+        await JSONResponse({"probabilities" if proba else "predictions": answers})(scope, receive, send)
 
 
 async def _body(request: Request) -> Any:

@@ -34,10 +34,16 @@ def question_schema(served: ServedModel) -> dict[str, Any]:
 
 def openapi_with(document: dict[str, Any], served: ServedModel) -> dict[str, Any]:
     """FastAPI's ``document`` with the questions of this model in it."""
-    path = document.get("paths", {}).get("/predict", {}).get("post")
-    if path is not None:
-        path["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": question_schema(served)}},
+    if served.predicts:
+        asked, answered = question_schema(served), {"type": "object", "additionalProperties": {"type": "array"}}
+        document.setdefault("paths", {})["/predict"] = {
+            "post": {
+                "summary": "A prediction for every row, text or picture.",
+                "operationId": "predict",
+                "requestBody": {"required": True, "content": {"application/json": {"schema": asked}}},
+                "responses": {
+                    "200": {"description": "The answers.", "content": {"application/json": {"schema": answered}}}
+                },
+            }
         }
     return document

@@ -30,7 +30,7 @@ from margin.neural.estimators.class_scores import tell_of_nothing_learned
 from margin.neural.estimators.class_targets import ClassTargets, checked_labels, coded_labels
 from margin.neural.estimators.fine_tuning import FineTuning, PretrainedNetwork
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, own_rows
+from margin.neural.estimators.own_validation import JudgedEstimator, OwnRows
 from margin.neural.generators import Seeds
 from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.nets.encoder_scores import ragged_encoder
@@ -47,7 +47,7 @@ from margin.text.word_starts import codes_from_words, is_word_start, write_vecto
 __all__ = ["TextClassifier"]
 
 
-class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
+class TextClassifier(ClassTargets, JudgedEstimator, FineTuning, TextNetworkEstimator):
     """Network for the class of a text: bag of words, convolutions, a recurrent network or a transformer.
 
     ``X`` is a sequence of strings; a matrix of zeros and ones as ``y`` means that a text may have several labels. The
@@ -96,25 +96,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
 
     _rarity: np.ndarray | None = attribute(None, "How rare each token is, until the network has it.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
-        """Learn from strings ``X`` and classes ``y``; a text of weight w counts like w texts.
-
-        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out texts; with
-        ``early_stopping`` it ends the training too.
-        """
-        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
-
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         owner = type(self).__name__
         texts: Any = np.array(text_rows(owner, X), dtype=object)
         if y is None:
@@ -127,7 +109,7 @@ class TextClassifier(ClassTargets, FineTuning, TextNetworkEstimator):
         if going_on and not np.array_equal(classes, self.classes_):
             raise ValueError(f"{owner}: warm_start must go on with classes {self.classes_}; got {classes}.")
         texts, labels, weight = self._class_weighted(texts, labels, classes, weight)
-        seed, given = self._seed(state), own_rows(self, validation_data)
+        seed = self._seed(state)
         train, valid = self._split(len(texts), seed, labels if labels.ndim == 1 else None, given=given)
         codes: Any = self._codes() if going_on else self._learned_codes(texts[train])
         self.__dict__.pop("_term_codes", None)

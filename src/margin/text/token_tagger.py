@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.arguments import refuse_told_twice
+from margin.core.class_weights import ClassWeight, class_factors
 from margin.core.domains import Choice, Either, Flag, Integer
 from margin.core.invariants import ListOf, StringOf, sometimes
 from margin.core.parameters import attribute, parameter
@@ -21,7 +23,7 @@ from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.fine_tuning import FineTuning
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, own_rows
+from margin.neural.estimators.own_validation import JudgedEstimator, OwnRows
 from margin.neural.nets.tagging import PiecesTaggingNetwork, TaggingNetwork, TagScores
 from margin.neural.precision import widen
 from margin.neural.training import Rows
@@ -40,7 +42,7 @@ __all__ = ["TAGGING_ARCHITECTURES", "TokenTagger"]
 TAGGING_ARCHITECTURES = ("rnn", "cnn", "transformer")
 
 
-class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
+class TokenTagger(ChainTagger, JudgedEstimator, FineTuning, TextNetworkEstimator):
     """Network for the tag of every word: an encoder of the sentence, then a softmax per word or a chain of tags.
 
     Sentences are strings, which are cut at white space, or sequences of words; so are their tags. A word is seen by
@@ -63,6 +65,11 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         "What a word's tag sees of its sentence; 'pretrained': the encoder of from_transformers, with its own sizes.",
     )
     _: KW_ONLY
+    class_weight: Any = parameter(
+        None,
+        ClassWeight(),
+        "Weights of the tags in the loss of their words; 'balanced': all count alike, however few their words.",
+    )
     chain: bool = parameter(True, Flag(), "Whether neighboring tags have scores: a conditional random field.")
     min_count: int = parameter(1, Integer(low=1), "Words that occur less often in fit are unknown.")
 
@@ -78,29 +85,11 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
     _stored_rules = (tagging_network_is_stored,)
     _may_be_empty = ("n_outlines",)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
-        """Learn from sentences ``X`` and their tags ``y``; a sentence of weight w counts like w sentences.
-
-        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out sentences; with
-        ``early_stopping`` it ends the training too.
-        """
-        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
-
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         sentences, codes, tags = self._checked_pairs(X, y)
         sentences, codes, weight = self._weighted(sentences, codes, sample_weight)
-        seed, own = self._seed(state), own_rows(self, validation_data)
-        train, valid = self._split(len(sentences), seed, given=own)
+        seed = self._seed(state)
+        train, valid = self._split(len(sentences), seed, given=given)
         if self._goes_on():
             if tags != self.tags_:
                 raise ValueError(f"{type(self).__name__}: warm_start must go on with tags {self.tags_}; got {tags}.")
@@ -117,8 +106,21 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
         if not self._goes_on():
             self.reading_ = "" if self.pretrained is None else self.pretrained.reading
         rows = self._tagged_rows(sentences, codes, weight)
-        held = None if own is None else self._own_rows(own)
-        yield from self._train(self._objective, rows, train, valid, seed=seed, state=state, score=right_tags, held=held)
+        held = None if given is None else self._own_rows(given)
+        objective = partial(self._objective, factors=self._tag_factors([codes[i] for i in train], weight[train]))
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=right_tags, held=held)
+
+    def _tag_factors(self, codes: list[np.ndarray], weight: np.ndarray) -> Tensor | None:
+        """What a word with each tag weighs in the loss; None where all weigh the same."""
+        if self.class_weight is None:
+            return None
+        words = np.repeat(weight, [len(part) for part in codes])
+        counts = np.bincount(np.concatenate(codes), words, minlength=len(self.tags_))
+        owner, tags = type(self).__name__, np.array(self.tags_)
+        factors = class_factors(owner, self.class_weight, tags, counts, float(counts.sum()))
+        if not (factors > 0).any():
+            raise ValueError(f"{owner}: class_weight must leave a tag of y with a weight above 0.")
+        return torch.from_numpy(factors).float()
 
     def _weighted(
         self, sentences: list[list[str]], codes: list[np.ndarray], sample_weight: Any
@@ -201,14 +203,16 @@ class TokenTagger(ChainTagger, FineTuning, TextNetworkEstimator):
             return PiecesTaggingNetwork(network, self.network_["chain"])
         return TaggingNetwork(**self.network_)
 
-    def _objective(self, module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+    def _objective(
+        self, module: Any, batch: tuple[Tensor, ...], noise: torch.Generator, factors: Tensor | None
+    ) -> dict[str, Tensor]:
         ids, outlines, tags = batch
         seen = ids
         if module.training and self.token_dropout:
             codes = FolderCodes(self.reading_, None) if self.reading_ else None
             hidden = (UNKNOWN, ()) if codes is None else (codes.unknown, codes.spared)
             seen = hide_at_random(ids, self.token_dropout, noise, *hidden)
-        return {"loss": module.losses(seen, outlines, tags)}
+        return {"loss": module.losses(seen, outlines, tags, factors)}
 
     def _encode_rows(self, sentences: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ids of all words, ids of their outlines, and where each sentence begins.

@@ -95,14 +95,39 @@ def test_own_masks_judge_every_epoch_and_a_fit_goes_on_exactly(tmp_path):
     [
         ({"augment": ["mixup 0.2"]}, None, "augment must not name 'mixup'"),
         ({"augment": ["shake 3"]}, None, "augment must name one of"),
-        (
-            {},
-            (SCENES.images, SCENES.masks, np.ones(24)),
-            r"validation_data must be \(X, y\); images here have no weights",
-        ),
+        ({"class_weight": {77: 2.0}}, None, "class_weight names 77, which is not a class of y"),
+        ({"class_weight": dict.fromkeys(range(9), 0.0)}, None, "class_weight names"),
         ({}, (SCENES.images, SCENES.masks + 50), "validation_data must have classes of y"),
     ],
 )
 def test_wrong_wishes_are_refused(params, data, words):
     with pytest.raises(ValueError, match=words):
         Segmenter("fcn", **SETTINGS, **params).fit(SCENES.images, SCENES.masks, validation_data=data)
+
+
+def test_an_image_counts_as_often_as_its_weight_says():
+    settings = {"batch_size": 1, "shuffle": False, "learning_rate": "constant", "solver": "sgd", "momentum": 0.0}
+    settings |= {"base_channels": 4, "max_iter": 2, "random_state": 0, "alpha": 0.0}
+    images, masks = SCENES.images[:6], SCENES.masks[:6]
+    weight = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
+    weighted = Segmenter("fcn", **settings).fit(images, masks, sample_weight=weight)
+    rest = Segmenter("fcn", **settings).fit(images[weight > 0], masks[weight > 0])
+    assert all(np.array_equal(weighted.weights_[name], array) for name, array in rest.weights_.items())
+    weight = np.array([2.0, 0.0, 1.0, 3.0, 1.0, 0.0])
+    several = np.repeat(np.arange(6), weight.astype(int))
+    *_, judged = Segmenter("fcn", **settings).iterate(images, masks, weight, validation_data=(images, masks, weight))
+    again = Segmenter("fcn", **settings)
+    *_, repeated = again.iterate(images, masks, weight, validation_data=(images[several], masks[several]))
+    assert judged["valid_loss"] == pytest.approx(repeated["valid_loss"], rel=1e-5)
+    unweighted = Segmenter("fcn", **settings).fit(images[weight > 0], masks[weight > 0])
+    assert any(not np.array_equal(again.weights_[name], array) for name, array in unweighted.weights_.items())
+
+
+def test_rare_classes_of_pixels_are_found_when_all_count_alike():
+    rng = np.random.default_rng(0)
+    images = rng.random((12, 16, 16)).astype(np.float32)
+    masks = (images > 0.9) & (rng.random(images.shape) < 0.4)  # four of ten: the likelier answer is none
+    settings = {"base_channels": 4, "max_iter": 10, "random_state": 0}
+    plain = Segmenter("fcn", **settings).fit(images, masks).predict(images)
+    balanced = Segmenter("fcn", class_weight="balanced", **settings).fit(images, masks).predict(images)
+    assert plain[masks].mean() < 0.1 < 0.8 < balanced[masks].mean()

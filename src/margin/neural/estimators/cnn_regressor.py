@@ -17,7 +17,7 @@ from margin.core.targets import numeric_target
 from margin.neural.estimators.cnn import CNNEstimator
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, own_rows, own_targets
+from margin.neural.estimators.own_validation import OwnRows, own_targets
 from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import explained_variance
@@ -39,21 +39,12 @@ class CNNRegressor(RegressorMixin, StandardizedTargets, CNNEstimator):
     True
     """
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         images = self._images(X, reset=True)
         y = _targets(self, y)
         check_consistent_length(images, y)
         images, y, weight = weighted_rows(self, images, y, sample_weight)
-        seed, given = self._seed(state), own_rows(self, validation_data)
+        seed = self._seed(state)
         train, valid = self._split(len(images), seed, given=given)
         Y = y.reshape(len(y), -1)
         going_on = self._goes_on()

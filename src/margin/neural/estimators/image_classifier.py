@@ -17,7 +17,7 @@ from margin.neural.estimators.class_targets import ClassTargets, checked_labels,
 from margin.neural.estimators.image_estimator import ImageEstimator
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, own_rows
+from margin.neural.estimators.own_validation import OwnRows
 from margin.neural.stored import CLASSES
 
 __all__ = ["ImageClassifier"]
@@ -28,16 +28,7 @@ class ImageClassifier(ClassTargets, ImageEstimator):
 
     classes_: np.ndarray = attribute(CLASSES, "The classes, or the numbers of the labels.")
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         images = self._images(X, reset=True)
         y = _labels(self, y)
         check_consistent_length(images, y)
@@ -49,7 +40,7 @@ class ImageClassifier(ClassTargets, ImageEstimator):
                 "margin.meta.fine_tune starts a model of other classes from this one."
             )
         images, codes, weight = self._class_weighted(images, codes, classes, weight)
-        seed, given = self._seed(state), own_rows(self, validation_data)
+        seed = self._seed(state)
         train, valid = self._split(len(images), seed, codes if codes.ndim == 1 else None, given=given)
         self._describe(images, weight, train, len(classes))
         self.classes_, self.out_activation_ = classes, "softmax" if codes.ndim == 1 else "logistic"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,12 +19,12 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import StringOf
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
-from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images, tell_of_other_units
 from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.fine_tuning import FineTuning
 from margin.neural.estimators.image_input import ImageRows
+from margin.neural.estimators.own_validation import JudgedEstimator
 from margin.neural.estimators.parameters import SEARCHED_RATES, RegularizedWeights, learning_rates
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.stored import IMAGES, image_network_is_stored
@@ -39,7 +39,7 @@ SMALLEST_BATCH, LARGEST_BATCH = 8, 128
 BYTE = 255.0
 
 
-class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
+class ImageEstimator(ImageParameters, RegularizedWeights, JudgedEstimator, FineTuning):
     """A network for images with the face of an estimator.
 
     A subclass says what the network is (:meth:`_description`, :meth:`_body`), what it
@@ -79,32 +79,6 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
         """Channels, height and width of the images."""
         c, h, w = self.network_["shape"]
         return c, h, w
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        validation_data: Any = None,
-    ) -> Self:
-        """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all.
-
-        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out images; with
-        ``early_stopping`` it ends the training too.
-        """
-        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
-
-    @abstractmethod
-    def iterate(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     @abstractmethod
     def predict(self, X: MatrixLike) -> np.ndarray:

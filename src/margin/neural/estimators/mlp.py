@@ -8,10 +8,9 @@ fast for wide layers.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +28,8 @@ from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.row_files import is_mapped
 from margin.neural.activations.table import ACTIVATIONS, COMPETING, USUAL, Activation
-from margin.neural.estimators.base import FitLoop, NeuralEstimator
+from margin.neural.estimators.base import FitLoop
+from margin.neural.estimators.own_validation import JudgedEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, InitialWeights, RegularizedWeights, layer_sizes, solvers
 from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
@@ -60,7 +60,7 @@ def has_first_order_solver(model: MLPEstimator) -> bool:
     return True
 
 
-class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, NeuralEstimator):
+class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, JudgedEstimator):
     """A perceptron with the face of an estimator; a subclass says what its outputs and its loss are."""
 
     hidden_layer_sizes: Sequence[int] | int = parameter((100,), LAYER_SIZES, "Units of each hidden layer.")
@@ -120,32 +120,6 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
     def n_outputs_(self) -> int:
         """Number of outputs of the network."""
         return int(self.network_["sizes"][-1])
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        validation_data: Any = None,
-    ) -> Self:
-        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
-
-        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out rows; with
-        ``early_stopping`` it ends the training too.
-        """
-        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
-
-    @abstractmethod
-    def iterate(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

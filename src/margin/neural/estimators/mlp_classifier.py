@@ -24,7 +24,7 @@ from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.neural.estimators.class_targets import ClassTargets, checked_labels, coded_labels
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
+from margin.neural.estimators.own_validation import OwnRows, known_classes
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.stored import CLASSES
 from margin.neural.training.objectives import Supervised, accuracy, subset_accuracy
@@ -63,17 +63,7 @@ class MLPClassifier(ClassTargets, MLPEstimator):
         StringOf(("softmax", "logistic")), "What turns outputs into probabilities: 'softmax', or 'logistic' for labels."
     )
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        self._check_parameters()
-        given = own_rows(self, validation_data)
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         X, y = self._validate(X, y, reset=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         classes, codes = coded_labels(y)

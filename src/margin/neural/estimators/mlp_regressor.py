@@ -21,7 +21,7 @@ from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, own_rows, own_targets
+from margin.neural.estimators.own_validation import OwnRows, own_targets
 from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.scaling import Scaling
 from margin.neural.training import Rows
@@ -44,20 +44,10 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
     True
     """
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         X, y = self._validate(X, y, reset=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         seed = self._seed(state)
-        given = own_rows(self, validation_data)
         train, valid = self._split(X.shape[0], seed, given=given)
         Y = y.reshape(len(y), -1).astype(X.dtype)
         self._begin(X, Y, weight, train, single=y.ndim == 1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY
@@ -28,8 +27,8 @@ from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.row_files import is_mapped
 from margin.core.threads import available, torch_threads
-from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.module_domains import ModuleOrFactory
+from margin.neural.estimators.own_validation import JudgedEstimator
 from margin.neural.estimators.parameters import RegularizedWeights
 from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.nets.mlp import MLP
@@ -44,7 +43,7 @@ __all__ = ["ModuleEstimator"]
 FILLED_IN = ("n_features", "n_outputs")  # arguments of a module that the fit knows
 
 
-class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
+class ModuleEstimator(RegularizedWeights, LearnsFromStreams, JudgedEstimator):
     """What both share: building the user's module, its loss, its rows, and its weights in a file."""
 
     module: Any = parameter(
@@ -85,21 +84,6 @@ class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
         if inner:
             self.module_params = {**(self.module_params or {}), **inner}
         return self
-
-    @abstractmethod
-    def iterate(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-
-    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from ``X`` and ``y``; rows may have any shape, and weights if the criterion gives a loss per row."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
 
     def save_weights(self, path: str | Path) -> Path:
         """Write weights and what goes with them to a safetensors file, which holds no code and names none."""
@@ -207,10 +191,16 @@ class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
         return validate_data(self, X, y, dtype=kind, order="C", allow_nd=True, reset=reset, **options)
 
     def _learn(
-        self, X: np.ndarray, target: np.ndarray, weight: np.ndarray, loss: Any, labels: Any, score: Score, state: Any
+        self,
+        rows: LazyRows | TensorRows,
+        loss: Any,
+        labels: np.ndarray | None,
+        score: Score,
+        state: Any,
+        held: LazyRows | TensorRows | None,
     ) -> Iterator[Record]:
         seed = self._seed(state)
-        train, valid = self._split(len(X), seed, labels)
-        rows = self._rows(X, target, weight)
-        objective = self._objective(loss, weighted=not rows.equal)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
+        train, valid = self._split(len(rows), seed, labels, given=held)
+        weighted = not rows.equal or not (held is None or held.equal)
+        objective = self._objective(loss, weighted=weighted)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score, held=held)

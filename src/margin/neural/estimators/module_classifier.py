@@ -17,9 +17,11 @@ from margin.core.records import Record
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
+from margin.neural.estimators.own_validation import OwnRows, known_classes
 from margin.neural.estimators.parameters import LossOfClasses
 from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.stored import CLASSES
+from margin.neural.training import LazyRows, TensorRows
 from margin.neural.training.objectives import accuracy
 
 __all__ = ["NeuralClassifier"]
@@ -49,18 +51,21 @@ class NeuralClassifier(ClassifierMixin, LossOfClasses, ModuleEstimator):
 
     classes_: np.ndarray = attribute(CLASSES, "The classes.")
 
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         X, y = self._check_rows(X, y, reset=True)
         check_classes(y)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.classes_, codes = encode_classes(y)
         X, codes, weight = self._class_weighted(X, codes, self.classes_, weight)
         self.network_ = {"n_features": self.n_features_in_, "n_outputs": len(self.classes_)}
-        yield from self._learn(X, codes, weight, partial(self._losses, self._class_loss()), codes, accuracy, state)
+        rows, loss = self._rows(X, codes, weight), partial(self._losses, self._class_loss())
+        yield from self._learn(rows, loss, codes, accuracy, state, None if given is None else self._own_rows(given))
+
+    def _own_rows(self, given: OwnRows) -> LazyRows | TensorRows:
+        """Rows that judge every epoch."""
+        X, y = self._check_rows(given.X, given.y, reset=False)
+        X, codes, weight = weighted_rows(self, X, known_classes(self, y, self.classes_), given.weight)
+        return self._rows(*self._class_weighted(X, codes, self.classes_, weight))
 
     def _losses(self, loss: ClassLoss, outputs: Tensor, y: Tensor, training: bool) -> Tensor:
         if outputs.ndim != 2 or outputs.shape[1] != len(self.classes_):

@@ -16,7 +16,9 @@ from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
+from margin.neural.estimators.own_validation import OwnRows, own_targets
 from margin.neural.estimators.parameters import LossOfTargets
+from margin.neural.training import LazyRows, TensorRows
 from margin.neural.training.objectives import explained_variance
 
 __all__ = ["NeuralRegressor"]
@@ -43,15 +45,11 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
     single_target_: bool = attribute(TrueOrFalse(), "Whether fit saw one target as a vector.")
     n_targets_: int = attribute(Count(low=1), "Number of targets.")
 
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         X, y = self._check_rows(X, numeric_target(self, y), reset=True, multi_output=True, y_numeric=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         self.single_target_ = y.ndim == 1
-        target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")
+        target = self._target(y)
         loss = self._target_loss(target)
         n_outputs = loss.outputs_per_target * target.shape[1]
         self.network_ = {"n_features": self.n_features_in_, "n_outputs": n_outputs}
@@ -64,7 +62,18 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
             flat = lambda X: module(X).reshape(len(X), -1)  # noqa: E731
             return explained_variance(flat, rows, loss.prediction)  # type: ignore[arg-type]
 
-        yield from self._learn(X, target, weight, of_rows, None, score, state)
+        held = None if given is None else self._own_rows(given)
+        yield from self._learn(self._rows(X, target, weight), of_rows, None, score, state, held)
+
+    def _target(self, y: np.ndarray) -> np.ndarray:
+        return y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")
+
+    def _own_rows(self, given: OwnRows) -> LazyRows | TensorRows:
+        """Rows that judge every epoch."""
+        options = {"multi_output": True, "y_numeric": True}
+        X, y = self._check_rows(given.X, numeric_target(self, given.y), reset=False, **options)
+        X, y, weight = weighted_rows(self, X, y, given.weight)
+        return self._rows(X, self._target(own_targets(self, y, self.n_targets_)), weight)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""

@@ -1,15 +1,20 @@
-"""Rows that a user gives to judge every epoch by, in place of rows that the fit holds out itself."""
+"""``fit`` and ``iterate`` of networks whose rows have weights, and whose epochs rows of the user's may judge."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
 
 from margin.core.arguments import shown
+from margin.core.array_types import ArrayLike
+from margin.core.records import Record
+from margin.neural.estimators.base import NeuralEstimator
 
-__all__ = ["OwnRows", "known_classes", "own_rows", "own_targets"]
+__all__ = ["JudgedEstimator", "OwnRows", "known_classes", "own_rows", "own_targets"]
 
 
 class OwnRows(NamedTuple):
@@ -18,6 +23,41 @@ class OwnRows(NamedTuple):
     X: Any
     y: Any
     weight: Any
+
+
+class JudgedEstimator(NeuralEstimator):
+    """A network that learns from weighted rows; a subclass says how in :meth:`_learn_rows`.
+
+    A row is one of whatever ``X`` has: a row of a table, an image, a text, a series, a graph.
+    """
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, validation_data: Any = None
+    ) -> Self:
+        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
+
+        A row is a row of a table, an image, a text, a series or a graph. ``validation_data``, (X, y) or
+        (X, y, sample_weight), judges every epoch in place of held-out rows; with ``early_stopping`` it ends the
+        training too.
+        """
+        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
+
+    def iterate(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation_data: Any = None,
+        *,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
+        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        yield from self._learn_rows(X, y, sample_weight, own_rows(self, validation_data), state)
+
+    @abstractmethod
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
+        """Learn with checked parameters; the rows ``given``, as they came, judge every epoch."""
 
 
 def own_rows(owner: Any, validation_data: Any) -> OwnRows | None:

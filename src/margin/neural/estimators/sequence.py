@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,9 +21,9 @@ from margin.core.invariants import ArrayOf, TrueOrFalse
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.targets import numeric_target
-from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.estimators.own_validation import JudgedEstimator, OwnRows, known_classes, own_targets
 from margin.neural.estimators.parameters import LossOfClasses, RegularizedWeights, StandardizedTargets
 from margin.neural.nets.sequence import LAYERS, SequenceNetwork
 from margin.neural.scaling import Scaling
@@ -36,7 +35,7 @@ from margin.neural.training.objectives import Supervised, accuracy, explained_va
 __all__ = ["SequenceClassifier", "SequenceRegressor"]
 
 
-class SequenceEstimator(RegularizedWeights, NeuralEstimator):
+class SequenceEstimator(RegularizedWeights, JudgedEstimator):
     """What both share: series in any form, scaling per channel, the network."""
 
     takes_series = True  # X may have three axes: series, steps, channels
@@ -74,25 +73,6 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
     table_: bool = attribute(TrueOrFalse(), "Whether fit saw a table, whose rows are series of one number per column.")
     network_: dict[str, Any] = attribute(SERIES)
     _stored_rules = (recurrent_layers_are_stored,)
-
-    @abstractmethod
-    def iterate(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-
-    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from series ``X`` and ``y``.
-
-        ``X`` is a list of arrays (steps, channels) or (steps,), a 3-D array (series, steps, channels) padded with NaN
-        at the ends, or a table whose rows are series of one number per column.
-        """
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
 
     def hidden_states(self, X: MatrixLike) -> list[np.ndarray]:
         """The states of the last layer after every step of every series, (steps, units) each."""
@@ -162,6 +142,9 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
 class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
     """Recurrent network for the class of a series, read off the state after its last step.
 
+    ``X`` is a list of arrays (steps, channels) or (steps,), a 3-D array (series, steps, channels) padded with NaN at
+    the ends, or a table whose rows are series of one number per column.
+
     >>> rng = np.random.default_rng(0)
     >>> series = [rng.normal(loc=label, size=rng.integers(4, 9)) for label in (0, 2) * 30]
     >>> model = SequenceClassifier("gru", hidden_size=8, max_iter=20, random_state=0).fit(series, ["low", "high"] * 30)
@@ -171,11 +154,7 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
 
     classes_: np.ndarray = attribute(CLASSES, "The classes.")
 
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         series = self._series(X, reset=True)
@@ -188,12 +167,21 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
             raise ValueError(f"SequenceClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
         seed = self._seed(state)
         series, codes, weight = self._class_weighted(series, codes, classes, weight)
-        train, valid = self._split(len(series), seed, codes)
+        train, valid = self._split(len(series), seed, codes, given=given)
         self._begin(series[train], weight[train], len(classes))
         self.classes_ = classes
         rows = TensorRows.of(self._scale_rows(series), codes, weight=weight)
         objective = Supervised(self._class_loss())
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
+        held = None if given is None else self._own_rows(given)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy, held=held)
+
+    def _own_rows(self, given: OwnRows) -> TensorRows:
+        """Series that judge every epoch."""
+        series, codes = self._series(given.X, reset=False), known_classes(self, given.y, self.classes_)
+        check_consistent_length(series, codes)
+        series, codes, weight = weighted_rows(self, series, codes, given.weight)
+        series, codes, weight = self._class_weighted(series, codes, self.classes_, weight)
+        return TensorRows.of(self._scale_rows(series), codes, weight=weight)
 
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probability of every class."""
@@ -212,6 +200,8 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
 class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
     """Recurrent network for one or several numbers that belong to a series.
 
+    ``X`` has the forms that ``SequenceClassifier`` takes.
+
     >>> rng = np.random.default_rng(0)
     >>> series = [rng.normal(loc=rng.normal(), size=(rng.integers(4, 9), 1)) for _ in range(80)]
     >>> mean = [float(s.mean()) for s in series]
@@ -220,11 +210,7 @@ class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
     True
     """
 
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         series = self._series(X, reset=True)
@@ -233,7 +219,7 @@ class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
         series, y, weight = weighted_rows(self, series, y, sample_weight)
         Y = y.reshape(len(y), -1).astype(series.dtype)
         seed = self._seed(state)
-        train, valid = self._split(len(series), seed)
+        train, valid = self._split(len(series), seed, given=given)
         going_on = self._goes_on()
         loss = self._target_loss(Y)
         self._begin(series[train], weight[train], loss.outputs_per_target * Y.shape[1])
@@ -242,11 +228,23 @@ class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
             standardize = self.standardize and not loss.of_counts
             targets = Scaling.of(Y[train], weight[train]) if standardize else Scaling.none(Y.shape[1])
             self.target_center_, self.target_scale_ = targets
-        rows = TensorRows.of(
-            self._scale_rows(series), Scaling(self.target_center_, self.target_scale_).apply(Y), weight=weight
-        )
+        rows = self._scaled_rows(series, Y, weight)
+        held = None if given is None else self._own_rows(given)
         score = partial(explained_variance, prediction=loss.prediction)
-        yield from self._train(Supervised(loss), rows, train, valid, seed=seed, state=state, score=score)
+        yield from self._train(Supervised(loss), rows, train, valid, seed=seed, state=state, score=score, held=held)
+
+    def _scaled_rows(self, series: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> TensorRows:
+        targets = Scaling(self.target_center_, self.target_scale_).apply(Y)
+        return TensorRows.of(self._scale_rows(series), targets, weight=weight)
+
+    def _own_rows(self, given: OwnRows) -> TensorRows:
+        """Series that judge every epoch."""
+        series = self._series(given.X, reset=False)
+        y = _check_y(numeric_target(self, given.y), multi_output=True, y_numeric=True, estimator=self)
+        check_consistent_length(series, y)
+        series, y, weight = weighted_rows(self, series, y, given.weight)
+        Y = own_targets(self, y, len(self.target_center_)).astype(series.dtype)
+        return self._scaled_rows(series, Y, weight)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""

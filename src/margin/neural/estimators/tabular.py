@@ -9,10 +9,9 @@ judged on most of the table, and the epoch that suits those rows best is kept.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,8 +34,8 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.row_files import is_mapped
 from margin.neural.activations.table import ACTIVATIONS, Activation
-from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS
+from margin.neural.estimators.own_validation import JudgedEstimator
 from margin.neural.estimators.parameters import ACTIVATION, LAYER_SIZES, RegularizedWeights, layer_sizes, learning_rates
 from margin.neural.estimators.streamed_rows import LearnsFromStreams
 from margin.neural.generators import Seeds
@@ -61,7 +60,7 @@ TABLE: dict[str, Any] = {"dtype": FLOATS, "order": "C", "ensure_all_finite": "al
 RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
 
 
-class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
+class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, JudgedEstimator):
     """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
 
     n_networks: int = parameter(
@@ -119,34 +118,6 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
     )
     network_: dict[str, Any] = attribute(SIDE_BY_SIDE)
     _stored_rules = (side_by_side_layers_are_stored,)
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        validation_data: Any = None,
-    ) -> Self:
-        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
-
-        Missing numbers (NaN) and columns of categories are read as they are, see ``categorical_features``.
-
-        ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch for all networks in place of the rows
-        that each holds out; with ``early_stopping`` the epoch that is best for it is kept.
-        """
-        return self._consume(self.iterate(X, y, sample_weight, validation_data), X, y)
-
-    @abstractmethod
-    def iterate(
-        self,
-        X: MatrixLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def _rows_per_update(self, n_rows: int) -> int:
         return min(max(n_rows // 10, 16), 256) if self.batch_size == "auto" else int(self.batch_size)

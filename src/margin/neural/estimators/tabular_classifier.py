@@ -21,7 +21,7 @@ from margin.neural.activations.fused import fused_log_softmax, fused_logsumexp, 
 from margin.neural.calibration import best_temperature
 from margin.neural.estimators.class_targets import ClassTargets, checked_labels, coded_labels
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, own_rows
+from margin.neural.estimators.own_validation import OwnRows
 from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
 from margin.neural.losses.network_loss import ClassLoss
 from margin.neural.stored import CLASSES
@@ -60,17 +60,7 @@ class TabularNetClassifier(ClassTargets, TabularNetEstimator):
         "What scores are divided by before they are probabilities; 1 without held-out rows.",
     )
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         X, y, categories = self._new_table(X, y, multi_output=True)
         X, y, weight = weighted_rows(self, X, checked_labels(y), sample_weight)
         classes, codes = coded_labels(y)
@@ -79,7 +69,6 @@ class TabularNetClassifier(ClassTargets, TabularNetEstimator):
                 f"TabularNetClassifier: warm_start must go on with classes {self.classes_}; got {classes}."
             )
         X, codes, weight = self._class_weighted(X, codes, classes, weight)
-        given = own_rows(self, validation_data)
         self.classes_, self.temperature_ = classes, 1.0
         self.out_activation_ = "softmax" if codes.ndim == 1 else "logistic"
         codes = codes.astype(X.dtype) if self._several else codes

@@ -14,7 +14,7 @@ from margin.core.array_types import MatrixLike
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
-from margin.neural.estimators.own_validation import OwnRows, own_rows, own_targets
+from margin.neural.estimators.own_validation import OwnRows, own_targets
 from margin.neural.estimators.parameters import StandardizedTargets
 from margin.neural.estimators.tabular import RowLoss, TabularNetEstimator
 from margin.neural.losses.network_loss import TargetLoss
@@ -37,17 +37,7 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
     True
     """
 
-    def iterate(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        validation_data: Any = None,
-        *,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
         X, y, categories = self._new_table(X, numeric_target(self, y), multi_output=True, y_numeric=True)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
         Y = y.reshape(len(y), -1).astype(X.dtype)
@@ -57,7 +47,6 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
             targets = Scaling.none(Y.shape[1]) if loss.of_counts else Scaling.of(Y, weight)
             self.target_center_, self.target_scale_ = targets
         target = Scaling(self.target_center_, self.target_scale_).apply(Y)
-        given = own_rows(self, validation_data)
         yield from self._learn(
             X, target, weight, _of_networks(loss), _variance_explained_by(loss),
             categories=categories, n_outputs=loss.outputs_per_target * Y.shape[1], zero_output=True,

@@ -18,7 +18,7 @@ from margin.neural.layers.dropout import Dropout
 from margin.neural.nets.encoder_scores import ragged_encoder
 from margin.neural.nets.text import PADDING, TokenEncoder
 
-__all__ = ["PiecesTaggingNetwork", "TagScores", "TaggingNetwork", "chain_log_likelihood"]
+__all__ = ["PiecesTaggingNetwork", "TagScores", "TaggingNetwork", "chain_log_likelihood", "chain_tag_log_likelihoods"]
 
 
 def chain_log_likelihood(
@@ -44,6 +44,34 @@ def chain_log_likelihood(
     return gold - fused_logsumexp(forward + last, dim=1)
 
 
+def chain_tag_log_likelihoods(
+    scores: Tensor, tags: Tensor, mask: Tensor, first: Tensor, between: Tensor, last: Tensor
+) -> Tensor:
+    r"""Log-probability (N, T) of every tag given the sentence and the tags before it; 0 at padding.
+
+    .. math:: \log p(y_t \mid y_{<t}, x) = A_{y_{t-1}, y_t} + s_t(y_t) + \beta_t(y_t) - \beta_{t-1}(y_{t-1})
+
+    with :math:`\beta_t(k)` the logarithm of the sum over all endings of a sentence after the tag k at t. The sum over a
+    sentence is :func:`chain_log_likelihood`.
+
+    >>> scores, mask = torch.zeros(1, 3, 2), torch.tensor([[True, True, False]])
+    >>> chain = torch.zeros(2), torch.zeros(2, 2), torch.zeros(2)
+    >>> chain_tag_log_likelihoods(scores, torch.tensor([[0, 1, 0]]), mask, *chain).exp()
+    tensor([[0.5000, 0.5000, 1.0000]])
+    """
+    ends = mask.sum(dim=1) - 1
+    endings = last.expand(len(scores), -1)
+    told = []
+    for t in range(scores.shape[1] - 1, 0, -1):
+        onward = scores[:, t] + endings  # (N, K)
+        before = fused_logsumexp(between + onward[:, None, :], dim=2)
+        step = between[tags[:, t - 1]] + onward - before.gather(1, tags[:, t - 1, None])
+        told.append(step.gather(1, tags[:, t, None])[:, 0].where(mask[:, t], 0.0))
+        endings = torch.where((t <= ends)[:, None], before, endings)
+    start = fused_log_softmax(first + scores[:, 0] + endings, dim=1)
+    return torch.stack([start.gather(1, tags[:, :1])[:, 0], *reversed(told)], dim=1)
+
+
 class TagScores(nn.Module):
     """A network with scores (N, W, K) of the tags of every word, and the chain between them if it has one."""
 
@@ -62,12 +90,19 @@ class TagScores(nn.Module):
         """Of values at every token, (N, T, ...), those of words, (N, W, ...)."""
         return values
 
-    def losses(self, ids: Tensor, beside: Tensor, tags: Tensor) -> Tensor:
-        """Negative log-probability of the tags of every sentence; ``tags`` stand at every token."""
+    def losses(self, ids: Tensor, beside: Tensor, tags: Tensor, factors: Tensor | None = None) -> Tensor:
+        """Negative log-probability of the tags of every sentence; ``tags`` stand at every token.
+
+        With ``factors`` (K,) the log-probability of each tag, given those before it, is multiplied by its own.
+        """
         scores, mask, tags = self(ids, beside), self.words(ids, beside), self.by_word(tags, beside)
-        if self.chain:
+        if self.chain and factors is None:
             return -chain_log_likelihood(scores, tags, mask, self.first, self.between, self.last)
-        log_p = fused_log_softmax(scores, dim=-1).gather(2, tags[..., None])[..., 0]
+        if self.chain:
+            log_p = chain_tag_log_likelihoods(scores, tags, mask, self.first, self.between, self.last)
+        else:
+            log_p = fused_log_softmax(scores, dim=-1).gather(2, tags[..., None])[..., 0]
+        log_p = log_p if factors is None else log_p * factors.to(log_p)[tags]
         return -log_p.where(mask, 0.0).sum(dim=1)
 
 

@@ -8,7 +8,7 @@ token look at all others; of both, the mean over the tokens stands for the text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -54,6 +54,17 @@ def sum_by_rarity(states: Tensor, weights: Tensor) -> Tensor:
     return torch.einsum("ntd,nt->nd", states, weights) / sizes
 
 
+def read_packed(layers: nn.ModuleList, dropout: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
+    """Recurrent layers over texts (N, T, d), each from its own ends; zeros after the end."""
+    packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    for k, layer in enumerate(layers):
+        if k:
+            packed = packed._replace(data=dropout(packed.data))
+        packed, _ = layer(packed)
+    states: Tensor = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])[0]
+    return states
+
+
 class TokenEncoder(nn.Module):
     """Ids (N, T), 0 after the end of a text, to a vector for every token, (N, T, ``size``).
 
@@ -90,6 +101,7 @@ class TokenEncoder(nn.Module):
             layer: Any = LAYERS[cell]
             self.layers = nn.ModuleList(layer(n, hidden_size, batch_first=True, bidirectional=True) for n in sizes)
             self.dropout, self.size = Dropout(dropout), 2 * hidden_size
+            self.read_layers: Callable[..., Tensor] = read_packed
         elif architecture == "transformer":
             config = TransformerConfig(
                 d_model=d_model, n_heads=n_heads, n_blocks=n_layers, position="rope", norm="rms", dropout=dropout
@@ -104,7 +116,7 @@ class TokenEncoder(nn.Module):
         if self.architecture == "cnn":
             return self._convolve(x) * mask[..., None]
         if self.architecture == "rnn":
-            return self._recurrent(x, mask.sum(dim=1))
+            return self.read_layers(self.layers, self.dropout, x, mask.sum(dim=1))
         if self.architecture == "transformer":
             out: Tensor = self.stack(x, mask=padding_mask(mask.sum(dim=1), ids.shape[1]))
             return out
@@ -118,15 +130,6 @@ class TokenEncoder(nn.Module):
             around = functional.pad(x.transpose(1, 2), (width // 2, (width - 1) // 2))
             responses.append(functional.relu(layer(around)))
         return torch.cat(responses, dim=1).transpose(1, 2)
-
-    def _recurrent(self, x: Tensor, lengths: Tensor) -> Tensor:
-        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        for k, layer in enumerate(self.layers):
-            if k:
-                packed = packed._replace(data=self.dropout(packed.data))
-            packed, _ = layer(packed)
-        states: Tensor = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])[0]
-        return states
 
 
 class TextNetwork(nn.Module):

@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.graphs.layers import SLOPE, GATLayer, GCNLayer, GINLayer, SAGELayer
-from margin.graphs.network import GraphNetwork, NodeNorm
-from margin.neural.normalization.layers import BatchNorm
+from margin.graphs.network import GraphNetwork
 from margin.store.onnx.graph import CannotExport
 
 __all__ = ["DenseGraphNetwork"]
@@ -29,10 +28,7 @@ class DenseGraphNetwork(nn.Module):
 
     def __init__(self, network: GraphNetwork, owner: str):
         super().__init__()
-        self.network = copy.deepcopy(network)
-        for part in self.network.modules():
-            if isinstance(part, NodeNorm):  # whose case of one node is the same where nothing is learned
-                part.__class__ = BatchNorm  # type: ignore[assignment]
+        self.network = copy.deepcopy(network).eval()
         for layer in network.body.layers:
             if not isinstance(layer, GCNLayer | SAGELayer | GATLayer | GINLayer):
                 raise CannotExport(f"export_onnx: {owner} with architecture 'mpnn' has no dense form; others have.")

@@ -121,14 +121,12 @@ class ReadBothWays(nn.Module):
         return torch.cat([self.forward_layer(x)[0], again], dim=2)
 
 
-class PlainRecurrence(TokenEncoder):
-    """A recurrent encoder without packed sequences, which no graph of ONNX has."""
-
-    def _recurrent(self, x: Tensor, lengths: Tensor) -> Tensor:
-        inside = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-        for layer in self.layers:
-            x = layer(x, lengths)
-        return x * inside[..., None]
+def read_padded(layers: nn.ModuleList, _: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
+    """What recurrent layers read without packed sequences, which no graph of ONNX has."""
+    inside = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    for layer in layers:
+        x = layer(x, lengths)
+    return x * inside[..., None]
 
 
 def for_any_length(module: nn.Module) -> nn.Module:
@@ -144,6 +142,6 @@ def for_any_length(module: nn.Module) -> nn.Module:
             elif isinstance(child, RelativeBias):
                 setattr(part, name, TableBias(child.table))
         if isinstance(part, TokenEncoder) and part.architecture == "rnn":
-            part.__class__ = PlainRecurrence
+            part.read_layers = read_padded
             part.layers = nn.ModuleList(ReadBothWays(layer) for layer in part.layers)
     return module

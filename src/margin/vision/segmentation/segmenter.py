@@ -3,9 +3,8 @@ r"""A class for every pixel: networks of :mod:`margin.neural.nets.pixels` with t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY
-from functools import partial
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.class_weights import ClassWeight, class_factors
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
@@ -24,9 +24,9 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.data.mixed_images import are_mixed, on_one_canvas
 from margin.neural.activations.fused import fused_softmax
 from margin.neural.augment import apply_augmentation, parse_augmentations
-from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
-from margin.neural.estimators.own_validation import OwnRows, known_classes, own_rows
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.own_validation import JudgedEstimator, OwnRows, known_classes
 from margin.neural.estimators.parameters import FALLING_RATE
 from margin.neural.generators import Seeds
 from margin.neural.losses.fused import fused_cross_entropy
@@ -45,7 +45,7 @@ __all__ = ["Segmenter"]
 UNKNOWN = -1  # the code of a pixel whose class nobody knows
 
 
-class Segmenter(ImageParameters, NeuralEstimator):
+class Segmenter(ImageParameters, JudgedEstimator):
     """Semantic segmentation: every pixel of an image gets one of the classes of the masks.
 
     ``X`` are images as :class:`~margin.neural.estimators.CNNClassifier` takes them, ``y`` masks (n, h, w) of classes;
@@ -70,6 +70,11 @@ class Segmenter(ImageParameters, NeuralEstimator):
     ignore_index: int | None = parameter(
         None, Optional(Integer()), "Number in the masks of pixels whose class nobody knows, such as 255; None: none."
     )
+    class_weight: Any = parameter(
+        None,
+        ClassWeight(),
+        "Weights of the classes of pixels in the cross-entropy; 'balanced': all count alike, however few their pixels.",
+    )
     augment: Sequence[str] | None = parameter(
         None,
         Optional(SequenceOf(Text())),
@@ -91,26 +96,8 @@ class Segmenter(ImageParameters, NeuralEstimator):
     network_: dict[str, Any] = attribute(NETWORK)
     _stored_rules = (network_is_stored,)
 
-    def fit(self, X: Any, y: Any = None, validation_data: Any = None) -> Self:
-        """Learn from images ``X`` and masks ``y`` (n, h, w).
-
-        ``validation_data``, (X, y), judges every epoch in place of held-out images; with ``early_stopping`` it ends the
-        training too.
-        """
-        return self._consume(self.iterate(X, y, validation_data), X, y)
-
-    def iterate(
-        self, X: Any, y: Any = None, validation_data: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
-        given = own_rows(self, validation_data)
-        if given is not None and given.weight is not None:
-            raise ValueError("Segmenter: validation_data must be (X, y); images here have no weights.")
-        X, y, inside = self._on_canvas(X, y)
-        images = check_images(self, X, self.image_shape, self.channels)
-        masks = _masks(y, images)
-        known = self._known_pixels(masks) & inside
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any, given: OwnRows | None, state: Any) -> Iterator[Record]:
+        images, masks, known, weight = self._known_masks(X, y, sample_weight)
         if not known.any():
             raise ValueError(f"Segmenter: y must have a pixel that is not {self.ignore_index}, the ignore_index.")
         classes, codes = encode_classes(masks[known])
@@ -119,7 +106,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(images), seed, given=given)
         if not self._goes_on():
-            center, scale = channel_scaling(images, np.ones(len(images)), train)
+            center, scale = channel_scaling(images, weight, train)
             self.network_ = {
                 "architecture": self.architecture,
                 "in_channels": int(images.shape[1]),
@@ -130,21 +117,42 @@ class Segmenter(ImageParameters, NeuralEstimator):
                 "scale": scale,
             }
         self.classes_ = classes
-        rows = ImageRows.of(images, codes.reshape(masks.shape) if known.all() else _scatter(codes, known))
+        coded = codes.reshape(masks.shape) if known.all() else _scatter(codes, known)
+        rows = ImageRows.of(images, coded, weight=weight)
         held = None if given is None else self._own_rows(given)
-        changes = parse_augmentations("Segmenter: augment", self.augment or ())
-        gaps = self.ignore_index is not None or not known.all()
-        objective = partial(self._loss, changes=changes, unknown=gaps or (held is not None and _has_gaps(held)))
+        gaps = self.ignore_index is not None or not known.all() or (held is not None and _has_gaps(held))
+        counts = _weighted_counts(coded[train], weight[train], len(classes))
+        objective = PixelObjective(
+            counts, self._class_factors(counts), parse_augmentations("Segmenter: augment", self.augment or ()),
+            self.dice_weight, unknown=gaps,
+        )  # fmt: skip
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, held=held)
 
     def _own_rows(self, given: OwnRows) -> ImageRows:
         """Images and masks that judge every epoch."""
         shape = (self.network_["in_channels"], None, None)
-        X, y, inside = self._on_canvas(given.X, given.y)
-        images = check_images(self, X, self.image_shape, self.channels, fitted=shape)
+        images, masks, known, weight = self._known_masks(given.X, given.y, given.weight, fitted=shape)
+        return ImageRows.of(images, _scatter(known_classes(self, masks[known], self.classes_), known), weight=weight)
+
+    def _known_masks(self, X: Any, y: Any, sample_weight: Any, *, fitted: Any = None) -> tuple[np.ndarray, ...]:
+        """Images that count, their masks, which of their pixels have a class, and their weights."""
+        X, y, inside = self._on_canvas(X, y)
+        images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
         masks = _masks(y, images)
         known = self._known_pixels(masks) & inside
-        return ImageRows.of(images, _scatter(known_classes(self, masks[known], self.classes_), known))
+        numbers, _, weight = weighted_rows(self, np.arange(len(images)), np.arange(len(images)), sample_weight)
+        if len(numbers) < len(images):
+            images, masks, known = images[numbers], masks[numbers], known[numbers]
+        return images, masks, known, weight
+
+    def _class_factors(self, counts: np.ndarray) -> Tensor | None:
+        """What a pixel of each class weighs, of which there are ``counts``; None where all weigh the same."""
+        if self.class_weight is None:
+            return None
+        factors = class_factors("Segmenter", self.class_weight, self.classes_, counts, float(counts.sum()))
+        if not (factors > 0).any():
+            raise ValueError("Segmenter: class_weight must leave a class of y with a weight above 0.")
+        return torch.from_numpy(factors).float()
 
     def _on_canvas(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
         """Images of several sizes and their masks on one canvas, and its pixels that are theirs; others as they are."""
@@ -209,10 +217,9 @@ class Segmenter(ImageParameters, NeuralEstimator):
 
     def _step(self, module: nn.Module, objective: Any, rows: Any, seeds: Seeds) -> tuple[Step, RowBatches]:
         if not self._goes_on():
-            codes, k = rows.tensors[1].flatten(), len(self.classes_)
-            counts = (
-                torch.bincount(codes[codes != UNKNOWN], minlength=k) + 1.0
-            )  # a class may be in held-out images only
+            counts = torch.from_numpy(objective.counts).float() + 1.0  # a class may be in held-out images only
+            if objective.factors is not None:
+                counts = counts * objective.factors.clamp(min=1e-6)
             begin_with_frequencies(module.get_submodule("body"), counts / counts.sum())
         return super()._step(module, objective, rows, seeds)
 
@@ -226,21 +233,31 @@ class Segmenter(ImageParameters, NeuralEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what convolutions cost is counted in the first step
 
-    def _loss(
-        self,
-        module: Any,
-        batch: tuple[Tensor, ...],
-        noise: torch.Generator,
-        changes: Sequence[tuple[str, float]] = (),
-        unknown: bool = False,
-    ) -> dict[str, Tensor]:
+
+@dataclass(frozen=True)
+class PixelObjective:
+    """The loss of a batch of images and masks, which are changed at random while the network learns.
+
+    ``counts`` are the weighted pixels of each class that it learns from, ``factors`` what one of each weighs.
+    """
+
+    counts: np.ndarray
+    factors: Tensor | None
+    changes: Sequence[tuple[str, float]]
+    dice_weight: float
+    unknown: bool
+
+    def __call__(self, module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
         x, codes = batch
         prepared = module.prepare(x)
         if module.training:
-            prepared, codes = augment_masked(prepared, codes, changes, noise)
+            prepared, codes = augment_masked(prepared, codes, self.changes, noise)
         body = module.body
         outputs = body.predictions(prepared) if isinstance(body, HourglassStack) else [body(prepared)]
-        losses = [pixel_loss(scores, codes, self.dice_weight, unknown=unknown) for scores in outputs]
+        losses = [
+            pixel_loss(scores, codes, self.dice_weight, unknown=self.unknown, factors=self.factors)
+            for scores in outputs
+        ]
         return {"loss": torch.stack(losses).mean(dim=0)}
 
 
@@ -261,14 +278,18 @@ def augment_masked(
     return x, codes
 
 
-def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0, *, unknown: bool = False) -> Tensor:
+def pixel_loss(
+    scores: Tensor, codes: Tensor, dice_weight: float = 0.0, *, unknown: bool = False, factors: Tensor | None = None
+) -> Tensor:
     """Loss (N,) of scores (N, classes, H, W): mean cross-entropy of the pixels, and 1 - the mean soft Dice.
 
-    With ``unknown`` the pixels of code -1 are left out; an image without any other has the loss 0.
+    With ``unknown`` the pixels of code -1 are left out; an image without any other has the loss 0. The cross-entropy
+    of a pixel is multiplied by the one of ``factors`` that belongs to its class.
     """
     if unknown:
-        return _known_pixel_loss(scores, codes, dice_weight)
-    entropy = fused_cross_entropy(scores, codes, reduction="none").mean(dim=(1, 2))
+        return _known_pixel_loss(scores, codes, dice_weight, factors)
+    entropies = fused_cross_entropy(scores, codes, reduction="none")
+    entropy = _by_class(entropies, codes, factors).mean(dim=(1, 2))
     if dice_weight == 0:
         return entropy
     p = fused_softmax(scores, dim=1)
@@ -277,9 +298,14 @@ def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0, *, unkno
     return (1 - dice_weight) * entropy + dice_weight * (1 - dice.mean(dim=1))
 
 
-def _known_pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float) -> Tensor:
+def _by_class(entropies: Tensor, codes: Tensor, factors: Tensor | None) -> Tensor:
+    return entropies if factors is None else entropies * factors.to(entropies)[codes.clamp(min=0)]
+
+
+def _known_pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float, factors: Tensor | None) -> Tensor:
     known = codes != UNKNOWN
     entropies = fused_cross_entropy(scores, codes, ignore_index=UNKNOWN, reduction="none")
+    entropies = _by_class(entropies, codes, factors)
     entropy = entropies.sum(dim=(1, 2)) / known.sum(dim=(1, 2)).clamp(min=1)
     if dice_weight == 0:
         return entropy
@@ -295,6 +321,12 @@ def _scatter(codes: np.ndarray, known: np.ndarray) -> np.ndarray:
     masks = np.full(known.shape, UNKNOWN, dtype=np.int64)
     masks[known] = codes
     return masks
+
+
+def _weighted_counts(codes: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
+    """How many pixels there are of each class; those of an image of weight w count w times."""
+    known = codes != UNKNOWN
+    return np.bincount(codes[known], np.broadcast_to(weight[:, None, None], codes.shape)[known], minlength=n_classes)
 
 
 def _has_gaps(rows: ImageRows) -> bool:
