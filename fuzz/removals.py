@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-LONGEST = 120  # seconds by the clock for the tests with one line less
+LONGEST, WAITING = 120.0, 20.0  # processor seconds for the tests with one line less; times as long by the clock
 BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 TEXT_METHODS = ("lower", "upper", "strip", "lstrip", "rstrip")
 
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m fuzz.removals", description=__doc__)
     parser.add_argument("module", help="the module from which lines are taken")
     parser.add_argument("tests", nargs="+", help="files of tests, as pytest takes them")
+    parser.add_argument("--skip", type=int, default=0, help="begin behind so many removals, to go on with a long run")
     parser.add_argument("--only", default="", help="only removals whose line holds this text")
     options = parser.parse_args(arguments)
     source = Path(importlib.util.find_spec(options.module).origin).read_text(encoding="utf-8")  # type: ignore[union-attr,arg-type]
@@ -39,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise SystemExit(f"With every line in its place: {failed} fails.")
     _import_once(imported, options.module.partition(".")[0])
     missed = tried = 0
-    for what, without in removals(source):
-        if options.only not in what:
+    for number, (what, without) in enumerate(removals(source)):
+        if number < options.skip or options.only not in what:
             continue
         tried += 1
         noticed, *_ = _first_to_notice(options.module, without, options.tests)
@@ -138,7 +139,10 @@ def _first_to_notice(module: str, text: str, tests: Sequence[str]) -> list[str]:
     if child == 0:
         os.close(reading)
         with contextlib.suppress(BaseException):
-            signal.alarm(LONGEST)
+            for number in (signal.SIGPROF, signal.SIGALRM):
+                signal.signal(number, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, LONGEST)
+            signal.setitimer(signal.ITIMER_REAL, WAITING * LONGEST)
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 1), os.dup2(silent, 2)
             sys.meta_path.insert(0, _Changed(module, text))
