@@ -293,6 +293,29 @@ def test_an_answer_that_breaks_off_is_not_begun_again():
     assert [message["type"] for message in asked(application)] == ["http.response.start"]
 
 
+@pytest.mark.parametrize("started", [False, True])
+def test_a_request_that_the_ending_server_drops_is_answered_once(started):
+    """Ctrl-C while a picture is drawn: a sentence for the page, and no traceback in the terminal."""
+
+    async def application(scope, receive, send):
+        if started:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise asyncio.CancelledError
+
+    begun = [message["status"] for message in asked(application) if message["type"] == "http.response.start"]
+    assert begun == [200 if started else 503]
+
+
+def test_another_site_may_link_to_a_page_and_change_nothing_anywhere(client):
+    assert client.get("/play", headers={"sec-fetch-site": "cross-site"}).status_code == 200
+
+    async def application(scope, receive, send):
+        raise AssertionError("it was let through")
+
+    told = asked(application, "POST", "/elsewhere", sec_fetch_site="cross-site", content_type="application/json")
+    assert told[0]["status"] == 403
+
+
 def test_nothing_but_requests_reaches_the_application():
     reached = []
 
