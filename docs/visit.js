@@ -68,8 +68,11 @@
     if ((box.right > width + 1 || box.left < -1) && !inScroller(element)) faults.add(`beyond the edge: ${name(element)}`);
     for (let up = element; up && up !== document.body; up = up.parentElement) {
       const style = getComputedStyle(up);
-      if (scrolls(up)) break;
       const frame = up.getBoundingClientRect();
+      if (scrolls(up)) {
+        if (box.left < frame.left - 2 && up.scrollLeft <= 0) faults.add(`out of reach of scrolling: ${name(up)}`);
+        break;
+      }
       if (frame.width <= 1 || style.textOverflow === "ellipsis") break; // shortened on purpose, and it shows
       if (style.overflowX !== "visible" && (box.right > frame.right + 2 || box.left < frame.left - 2)) faults.add(`cut off: ${name(element)}`);
       if (["hidden", "clip"].includes(style.overflowY) && box.bottom > frame.bottom + 4) faults.add(`cut off below: ${name(element)}`);

@@ -108,7 +108,8 @@ def main() -> int:
     parser.add_argument("--site", type=Path, default=SITE, help="the built site")
     asked = parser.parse_args()
     site = asked.site.resolve()
-    pages = [site / f"{name}.html" for name in asked.pages] or sorted(page for page in site.rglob("*.html") if "_static" not in page.parts)
+    every = sorted(page for page in site.rglob("*.html") if "_static" not in page.parts)
+    pages = [site / f"{name}.html" for name in asked.pages] or every
     if not (site / "index.html").exists():
         parser.error(f"there is no site in {site}; run make docs")
     from playwright.sync_api import sync_playwright

@@ -37,6 +37,10 @@ def test_a_plain_page_is_not_complained_of(complaints):
         ('<div style="width: 500px; height: 1px"></div>', "the page is 516 pixels wide (360 light, 360 dark)"),
         ('<p style="position: fixed; left: -20px">off</p>', 'beyond the edge: p "off"'),
         ('<p style="width: 3rem; overflow: hidden; white-space: nowrap">cut in half</p>', 'cut off: p "cut in half"'),
+        (
+            '<div style="display: flex; flex-flow: row-reverse; overflow: auto"><b style="flex: 0 0 99em">w</b></div>',
+            'out of reach of scrolling: div "w" (360 light',
+        ),
         ('<p style="height: 1rem; overflow: hidden">two<br>lines</p>', 'cut off below: p "twolines"'),
         ('<p class="faint" style="color: #777">faint</p>', 'contrast 4.48: p.faint "faint" (360 light'),
         ('<p style="color: #666">faint at night</p>', "(360 dark, 768 dark, 1440 dark)"),
