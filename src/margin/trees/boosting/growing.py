@@ -20,6 +20,7 @@ __all__ = ["GrownTree", "StepRules", "TreeGrower", "column_table"]
 
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
+LEAST_HISTOGRAMS, FIRST_CELLS = 4, 2**25  # of many columns fewer at first: as many as fit into a quarter of a gigabyte
 WORK_PER_CELL = 6.5  # of growing a tree: two threads from 600,000 cells on, below which a second one gains nothing
 COLUMNS_PER_THREAD = 16  # with so many for each, threads take columns; with fewer, rows
 WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
@@ -82,7 +83,8 @@ class TreeGrower:
         self.leaf_threads = threads_for(WORK_PER_ROW * n)
         self.packed, self.rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
         self.nodes = np.zeros(capacity, dtype=NODE)
-        self.pool = np.empty(min(FIRST_HISTOGRAMS, limits.max_leaves + 1) * q * CODES, dtype=np.int64)
+        self.histograms = _first_histograms(capacity, q)
+        self.pool = np.empty(self.histograms * q * CODES, dtype=np.int64)
         self.category_sets = np.zeros((capacity, 32), dtype=np.uint8) if columns["categorical"].any() else None
         monotone = bool(columns["monotone"].any())
         self.constrained = monotone or bundles is not None or groups is not None
@@ -175,7 +177,7 @@ class TreeGrower:
         It does not depend on how many threads there are: none of these tables is worth a second one.
         """
         leaves = (len(self.nodes) + 1) // 2
-        few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < FIRST_HISTOGRAMS
+        few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < self.histograms
         return few and not self.constrained
 
     def grow_round(
@@ -245,6 +247,12 @@ class TreeGrower:
     def _over_leaves(self, kernel: Any, leaves: int, arguments: tuple[Any, ...]) -> None:
         """Call ``kernel(low, high, ...)``; each thread takes a range of leaves."""
         over_ranges(lambda low, high: kernel(low, high, *arguments), leaves, self.leaf_threads)
+
+
+def _first_histograms(capacity: int, q: int) -> int:
+    """How many the pool holds at first: no more than leaves can be open, and fewer where many columns make them large."""
+    leaves = (capacity + 1) // 2
+    return min(FIRST_HISTOGRAMS, leaves + 1, max(LEAST_HISTOGRAMS, FIRST_CELLS // (q * CODES)))
 
 
 def _capacity(limits: SplitLimits, n: int) -> int:
