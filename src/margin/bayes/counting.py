@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 from margin.bayes.naive import NO_TARGETS, NaiveBayes
 from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import add_to_sums
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Either, Flag, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
@@ -72,7 +73,7 @@ def smoothed_log_probabilities(counts: np.ndarray, alpha: Any) -> np.ndarray:
         return np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
 
 
-def bernoulli_log_likelihood(X: Any, counts: np.ndarray, weight: np.ndarray, alpha: Any) -> np.ndarray:
+def bernoulli_log_likelihood(X: MatrixLike, counts: np.ndarray, weight: np.ndarray, alpha: Any) -> np.ndarray:
     r"""Log-probability of zeros and ones ``X`` (n, d), (n, classes), from ``counts`` (classes, d) of ones.
 
     .. math:: \sum_j x_j \log\theta_{cj} + (1 - x_j) \log(1 - \theta_{cj})

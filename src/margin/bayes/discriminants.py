@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from margin.bayes.class_scatter import CLASS_FACTOR_FIELDS, ClassFactors, ClassScatter, TrainingRows
 from margin.bayes.posterior import PosteriorClassifier, given_priors
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.invariants import sometimes
 from margin.core.new_rows import validate_new_rows
@@ -40,7 +41,7 @@ class Discriminant(LearnsInPieces, PosteriorClassifier):
     def _summary_of(fields: dict[str, Any]) -> ClassFactors:
         return ClassFactors.of_fields(fields)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Joint log-probabilities, (n, classes); for two classes the log-odds of the second, (n,)."""
         joint = self.predict_joint_log_proba(X)
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
@@ -68,7 +69,7 @@ class Discriminant(LearnsInPieces, PosteriorClassifier):
         if len(rows.labels) < 2:
             raise ValueError(f"{self._name}: y must hold at least two classes; got 1 class, {rows.labels[0]}.")
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: Any = None) -> Self:
         """Learn from these rows and those of earlier calls, of which only mean and factor of every class were kept.
 
         The rows of the first call must be of two classes at least; others may come later. Labels that are not among

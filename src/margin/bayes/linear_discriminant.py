@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.bayes.class_scatter import ClassScatter
 from margin.bayes.discriminants import Discriminant
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Flag, Integer, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf, sometimes
@@ -128,7 +129,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     )
     intercept_: np.ndarray = attribute(ArrayOf("n_rows"), "Constants of the linear rule.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LinearDiscriminantAnalysis:
         """Learn means, directions and the linear rule; a row of weight two counts as two rows."""
         rows = self._training_rows(X, y, sample_weight)
         self._forget()
@@ -159,7 +160,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._store_rule(*self._rule_along_directions())
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Coordinates along the directions, centered at the overall mean, (n, n_components)."""
         check_is_fitted(self)
         if not hasattr(self, "scalings_"):

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight
 
 from margin.bayes.posterior import PosteriorClassifier, given_priors
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.invariants import ArrayOf
 from margin.core.parameters import attribute
@@ -42,11 +43,13 @@ class NaiveBayes(PosteriorClassifier):
     def _check_rows(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         """``X``, or ``X`` and ``y``, as the model can use them; ``first`` in a fit that starts anew."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all rows; forgets what was learned before."""
         return self._learn(X, y, sample_weight, None, first=True)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from these rows and those of earlier calls, exactly as if they had come at once.
 
         The first call needs ``classes``, all labels that will ever come.

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 
+from margin.core.array_types import MatrixLike
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf
 from margin.core.new_rows import require_fitted
@@ -62,20 +63,20 @@ class PosteriorClassifier(ClassifierMixin, Estimator, ABC):
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         """The log of P(c, x) up to a term that is the same for all classes, (n, classes); checks ``X``."""
 
-    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+    def predict_joint_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of P(c, x), up to a term that is the same for all classes, (n, classes)."""
         require_fitted(self)
         return self._joint_log_probability(X)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of the posterior probabilities, (n, classes)."""
         return log_posterior(self.predict_joint_log_proba(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Posterior probabilities of the classes, (n, classes)."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class; the smaller label of equally probable ones."""
         joint = self.predict_joint_log_proba(X)
         return self.classes_[joint.argmax(axis=1)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from margin.bayes.class_scatter import ClassScatter
 from margin.bayes.discriminants import Discriminant
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Flag, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
@@ -88,7 +89,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     )
     scalings_: np.ndarray = attribute(ArrayOf("n_classes", "n_axes"), "Variances along these axes, (classes, p).")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuadraticDiscriminantAnalysis:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> QuadraticDiscriminantAnalysis:
         """Learn mean and covariance of every class; a row of weight two counts as two rows."""
         rows = self._training_rows(X, y, sample_weight)
         self._forget()

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from margin.cluster.lloyd import Partition, distances_to, labels_and_inertia, labels_for, mean_variance
 from margin.cluster.plusplus import draw_rows, plusplus, random_rows
 from margin.cluster.stream_lloyd import StreamLloyd, rows_for_start
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, Real, sometimes
@@ -95,13 +96,18 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     inertia_: float = attribute(Real(), "Weighted sum of squared distances of the training rows to their centers.")
     n_iter_: int = attribute(Count(), "Iterations of the best run, the one that confirms it included.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> KMeans:
         """Learn the centers from ``X``; ``y`` is ignored."""
         with blas_threads(1):  # as all steps hold it: setting it once is cheaper
             return self._consume(self.iterate(X, y, sample_weight), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn, yielding a record per iteration of every run."""
         self._check_parameters()
@@ -186,17 +192,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         self.cluster_centers_, self.inertia_ = loop.centers, loop.sums.inertia
         self.n_iter_ = max(loop.iteration, 1)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The index of the nearest center for every row."""
         return labels_for(self._check(X), self._centers)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """The distance of every row to every center, (n, n_clusters)."""
         rows, centers = self._check(X), self._centers
         columns = [distances_to(rows, centers, np.full(len(rows), c)) for c in range(len(centers))]
         return in_precision_of(X, np.column_stack(columns))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the inertia of ``X``, so that larger is better."""
         X = self._check(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)

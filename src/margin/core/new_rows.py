@@ -25,8 +25,11 @@ def require_fitted(estimator: Any) -> None:
     check_is_fitted(estimator)
 
 
-def validate_new_rows(estimator: Any, X: Any, **rules: Any) -> Any:
-    """What ``validate_data(estimator, X, reset=False, **rules)`` returns, with its errors and warnings."""
+def validate_new_rows(estimator: Any, X: Any, **rules: Any) -> np.ndarray:
+    """What ``validate_data(estimator, X, reset=False, **rules)`` returns, with its errors and warnings.
+
+    Where ``accept_sparse`` allows it this may be a sparse matrix, of which the type does not speak.
+    """
     if type(X) is np.ndarray and rules.keys() <= _KNOWN_RULES and _knows(estimator, X) and passes_as_it_is(X, rules):
         return X
     return validate_data(estimator, X, reset=False, **rules)

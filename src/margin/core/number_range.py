@@ -49,7 +49,7 @@ def validate_squarable(estimator: Any, X: Any, y: Any = NO_TARGETS, **rules: Any
     """
     without_targets = isinstance(y, str) and y == NO_TARGETS
     if without_targets and not rules.pop("reset", True):
-        checked = validate_new_rows(estimator, X, ensure_all_finite=False, **rules)
+        checked: Any = validate_new_rows(estimator, X, ensure_all_finite=False, **rules)
     else:
         checked = validate_training_rows(estimator, X, y, ensure_all_finite=False, **rules)
     require_squares(type(estimator).__name__, "X", checked if without_targets else checked[0])

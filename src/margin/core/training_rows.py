@@ -17,8 +17,11 @@ __all__ = ["validate_training_rows", "validate_weights"]
 _KNOWN_RULES = {"dtype", "order", "accept_sparse", "ensure_all_finite", "y_numeric"}
 
 
-def validate_training_rows(estimator: Any, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
-    """What ``validate_data(estimator, X, y, **rules)`` returns and writes down, with its errors and warnings."""
+def validate_training_rows(estimator: Any, X: Any, y: Any, **rules: Any) -> tuple[np.ndarray, np.ndarray]:
+    """What ``validate_data(estimator, X, y, **rules)`` returns and writes down, with its errors and warnings.
+
+    Where ``accept_sparse`` allows it the rows may be a sparse matrix, of which the type does not speak.
+    """
     if rules.keys() <= _KNOWN_RULES and _both_pass(estimator, X, y, rules):
         estimator.n_features_in_ = X.shape[1]
         return X, y

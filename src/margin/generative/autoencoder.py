@@ -19,6 +19,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
@@ -153,7 +154,9 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
     _stored_rules = (autoencoder_is_stored,)
     _seen_shape: tuple[int, ...] | None = attribute(None, "The shape of the pictures of the running fit.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the loss; ``state`` continues a fit exactly."""
         self._check_parameters()
         X = self._validate(X, reset=True)
@@ -173,7 +176,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
         )
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
-    def encode(self, X: Any) -> np.ndarray:
+    def encode(self, X: MatrixLike) -> np.ndarray:
         """The code of every row."""
         module = self._trained_network()
         X = self._validate(X)
@@ -195,16 +198,16 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
 
     inverse_transform = decode
 
-    def reconstruct(self, X: Any) -> np.ndarray:
+    def reconstruct(self, X: MatrixLike) -> np.ndarray:
         """Every row encoded and decoded."""
         return self.decode(self.encode(X))
 
-    def reconstruction_errors(self, X: Any) -> np.ndarray:
+    def reconstruction_errors(self, X: MatrixLike) -> np.ndarray:
         """Squared distance of every row from its reconstruction, in the units of the data."""
         X = self._validate(X)
         return np.square(X.astype(np.float64) - self.reconstruct(X)).sum(axis=1)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """Minus the mean of ``reconstruction_errors``: larger is better."""
         return -float(self.reconstruction_errors(self._validate(X)).mean())
 

@@ -9,6 +9,7 @@ import torch
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
+from margin.core.array_types import ArrayLike
 from margin.core.classes import check_classes, encode_classes
 
 __all__ = ["class_numbers", "encode_labels"]
@@ -27,7 +28,7 @@ def encode_labels(estimator: Any, y: Any, n_rows: int) -> tuple[np.ndarray, np.n
     return classes, numbers.astype(np.int64)
 
 
-def class_numbers(estimator: Any, y: Any, n_samples: int) -> Tensor | None:
+def class_numbers(estimator: Any, y: ArrayLike, n_samples: int) -> Tensor | None:
     """Codes of the requested classes ``y``, one for all samples or one each; None for None."""
     if y is None:
         return None

@@ -7,13 +7,15 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.spatial import cKDTree
 
+from margin.core.array_types import MatrixLike
+
 __all__ = ["attribute_direction", "interpolate", "nearest_distances", "path_roughness", "sharpness"]
 
 
 class Coder(Protocol):
     """An autoencoder, variational or not."""
 
-    def transform(self, X: Any) -> np.ndarray: ...
+    def transform(self, X: MatrixLike) -> np.ndarray: ...
 
     def decode(self, Z: Any) -> np.ndarray: ...
 

@@ -18,6 +18,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
@@ -139,7 +140,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
         densities = self._evaluate(module, self._scale_rows(X)).astype(np.float64)
         return finite_values("NormalizingFlow", "X", X, lambda: densities - self._log_volume())
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """The mean of ``score_samples``."""
         return float(self.score_samples(X).mean())
 

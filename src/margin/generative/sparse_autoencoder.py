@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Number
 from margin.core.invariants import ArrayOf, Real
 from margin.core.number_range import power_of_two
@@ -148,7 +149,7 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
             raise ValueError(f"SparseAutoencoder: Z must have {wanted} columns, one per direction; got {Z.shape[1]}.")
         return (self._evaluate(module.decode, Z) + self.center_).astype(Z.dtype, copy=False)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """Fraction of the variance of ``X`` about the learned center that the reconstruction explains."""
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         error = np.square(X - self.inverse_transform(self.transform(X)), dtype=np.float64).sum()

@@ -19,6 +19,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
@@ -121,7 +122,9 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     _stored_rules = (vae_is_stored,)
     _seen_shape: tuple[int, ...] | None = attribute(None, "The shape of the pictures of the running fit.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the ELBO and its parts; ``state`` continues a fit exactly."""
         self._check_parameters()
         X = self._validate(X, reset=True)
@@ -154,7 +157,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         )
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
-    def encode(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def encode(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
         """Mean and log-variance of the posterior of every row; direction and concentration on the sphere."""
         module = self._trained_network()
         X = self._validate(X)
@@ -162,7 +165,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         center, width = np.split(both.astype(X.dtype, copy=False), [self.network_["n_components"]], axis=1)
         return center, width
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """The posterior mean of every row."""
         return self.encode(X)[0]
 
@@ -174,7 +177,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     inverse_transform = decode
 
-    def reconstruct(self, X: Any) -> np.ndarray:
+    def reconstruct(self, X: MatrixLike) -> np.ndarray:
         """Every row encoded to its posterior mean and decoded."""
         return self.decode(self.encode(X)[0])
 
@@ -192,25 +195,25 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         deviation = np.exp(0.5 * float(module.log_variance.detach())) * self.scale_
         return means + deviation * rng.standard_normal(means.shape)
 
-    def elbo_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def elbo_terms(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
         """Expected log-likelihood and divergence of the posterior from the prior, in nats per row."""
         reconstruction, kl, _ = self._bounds(X)
         return reconstruction, kl
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """A lower bound of the log-density of every row, in nats."""
         reconstruction, kl, importance_weighted = self._bounds(X)
         iwae = self.bound == "iwae"
         return finite_values("VAE", "X", X, lambda: importance_weighted if iwae else reconstruction - kl)
 
-    def responsibilities(self, X: Any) -> np.ndarray:
+    def responsibilities(self, X: MatrixLike) -> np.ndarray:
         """Probability of every component of a mixture prior given the center of the posterior of every row."""
         latent = self._trained_network().latent
         if not isinstance(latent, MixtureLatent):
             raise ValueError(f"VAE: responsibilities need latent 'mixture'; got {self.network_['latent']!r}.")
         return self._evaluate(lambda z: fused_softmax(latent.log_joint(z), dim=1), self.encode(X)[0])
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """The mean of ``score_samples``."""
         return float(self.score_samples(X).mean())
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 
+from margin.core.array_types import MatrixLike
 from margin.core.randomness import RandomLike, as_generator
 from margin.neural.scaling import Scaling
 
@@ -28,7 +29,7 @@ class Workflow(NamedTuple):
     drawn: np.ndarray  # a draw from the likelihood
 
 
-def follow(model: VAE, X: Any, random_state: RandomLike = None) -> Workflow:
+def follow(model: VAE, X: MatrixLike, random_state: RandomLike = None) -> Workflow:
     """Encode the rows, draw a latent for each, decode it and draw a row: the four steps of a VAE."""
     rng = as_generator(random_state)
     module = model._trained_network()

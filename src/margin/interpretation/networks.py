@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from margin.core.array_types import MatrixLike
 from margin.interpretation.attribution import (
     class_activation_map,
     grad_cam,
@@ -31,7 +32,7 @@ __all__ = ["ATTRIBUTIONS", "attribute_inputs", "last_maps"]
 
 
 def attribute_inputs(
-    model: NeuralEstimator, X: Any, label: Any = None, method: str = "integrated-gradients", **options: Any
+    model: NeuralEstimator, X: MatrixLike, label: Any = None, method: str = "integrated-gradients", **options: Any
 ) -> np.ndarray:
     """Attributions of the inputs ``X`` of a fitted network to the output ``label``.
 

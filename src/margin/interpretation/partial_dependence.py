@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.interpretation.columns import TableColumns
 
 __all__ = ["grid_of", "individual_curves", "partial_dependence"]
@@ -46,7 +47,7 @@ def grid_of(x: np.ndarray, points: int = 50, trim: float = 0.05) -> np.ndarray:
     return np.linspace(low, high, points) if low < high else known[:points]
 
 
-def individual_curves(predict: Predict, X: Any, columns: Sequence[int], grid: Any) -> np.ndarray:
+def individual_curves(predict: Predict, X: MatrixLike, columns: Sequence[int], grid: Any) -> np.ndarray:
     """The prediction for every row (n) at every point of ``grid`` (points, len(columns)), (n, points).
 
     ``X`` is an array or a data frame; of a data frame, columns of labels may be asked too, with labels as grid.
@@ -73,7 +74,7 @@ def individual_curves(predict: Predict, X: Any, columns: Sequence[int], grid: An
 
 
 def partial_dependence(
-    predict: Predict, X: Any, columns: Sequence[int], grid: Any, weight: np.ndarray | None = None
+    predict: Predict, X: MatrixLike, columns: Sequence[int], grid: Any, weight: np.ndarray | None = None
 ) -> np.ndarray:
     """The mean of the individual curves, (points,).
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.randomness import RandomLike, as_generator
 from margin.interpretation.columns import TableColumns
 
@@ -20,8 +21,8 @@ __all__ = ["permutation_importance"]
 
 def permutation_importance(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
     n_repeats: int = 5,
     scoring: Callable[[Any, Any, Any], float] | None = None,

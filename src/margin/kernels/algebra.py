@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Nested, Number
 from margin.core.parameters import parameter
 from margin.kernels.kernel import Floats, Kernel
@@ -48,7 +49,7 @@ class Sum(KernelOperator):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return self.k1(X, Z) + self.k2(X, Z)
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return self.k1.diag(X) + self.k2.diag(X)
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
@@ -66,7 +67,7 @@ class Product(KernelOperator):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return self.k1(X, Z) * self.k2(X, Z)
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return self.k1.diag(X) * self.k2.diag(X)
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
@@ -102,7 +103,7 @@ class Exponentiation(Kernel):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return self.kernel(X, Z) ** self.exponent
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return self.kernel.diag(X) ** self.exponent
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:

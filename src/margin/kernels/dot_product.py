@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Integer, Number
 from margin.core.parameters import parameter
 from margin.foundations.probability.kernels import linear_kernel, polynomial_kernel
@@ -14,7 +15,7 @@ from margin.kernels.kernel import BOUNDS, BOUNDS_SENTENCE, POSITIVE, WIDE, Bound
 __all__ = ["DotProduct", "LinearKernel", "PolynomialKernel"]
 
 
-def squared_norms(X: Any) -> Floats:
+def squared_norms(X: MatrixLike) -> Floats:
     rows = rows_of(X)
     return np.einsum("ij,ij->i", rows, rows)
 
@@ -29,7 +30,7 @@ class LinearKernel(Kernel):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return linear_kernel(X, Z)
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return squared_norms(X)
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
@@ -51,7 +52,7 @@ class DotProduct(Kernel):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return linear_kernel(X, Z) + self.sigma_0**2
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return squared_norms(X) + self.sigma_0**2
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
@@ -77,7 +78,7 @@ class PolynomialKernel(Kernel):
         root = float(np.sqrt(self.gamma))
         return polynomial_kernel(root * rows_of(X), None if Z is None else root * rows_of(Z), self.degree, self.coef0)
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return (self.gamma * squared_norms(X) + self.coef0) ** self.degree
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:

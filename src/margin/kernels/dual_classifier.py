@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
@@ -91,7 +92,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         """What a subclass learns besides when a pair is done."""
         return {}
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and their classes y."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -131,7 +132,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
                 ConvergenceWarning,
             )
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """The class of every row: by sign for two classes (the first if the value is 0 or less), by votes for more."""
         return self._judge_pairs(self._new_rows(X), self._classes_by_confidence)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Flag, Function, Optional, Options
 from margin.core.parameters import parameter
 from margin.kernels.kernel import Floats, Kernel, rows_of
@@ -49,7 +50,7 @@ class FunctionKernel(Kernel):
             raise ValueError(f"kernel: the function must give shape {shape}; got {dense.shape}.")
         return dense
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return np.array([self._matrix(row[None], row[None])[0, 0] for row in rows_of(X)])
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:

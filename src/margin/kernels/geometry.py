@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from margin.core.array_types import MatrixLike
 from margin.foundations.linalg.hyperplanes import signed_distance
 
 __all__ = ["distance_from_origin", "margin_width", "parallel_distance", "radius_margin_bound", "side_of_plane"]
 
 
-def side_of_plane(X: Any, weights: Any, intercept: float) -> NDArray[np.int64]:
+def side_of_plane(X: MatrixLike, weights: Any, intercept: float) -> NDArray[np.int64]:
     """1 on the side that the weights point to, -1 on the other, 0 on the plane.
 
     >>> side_of_plane([[2.0, 0.0], [0.0, 0.0], [1.0, 5.0]], [1.0, 0.0], -1.0).tolist()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from margin.core.array_types import MatrixLike
 from margin.core.invariants import sometimes
 from margin.core.parameters import attribute, default
 from margin.core.threads import blas_threads
@@ -84,7 +85,7 @@ class HardMarginSVC(DualClassifier):
     _stored_rules = (pairs_of_classes,)
     _may_be_empty = ("n_support",)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """f(x) for two classes (n,), votes of the pairs per class for more."""
         values = self._pair_decisions(self._new_rows(X))
         return -values[:, 0] if len(self.classes_) == 2 else votes_with_confidence(values, len(self.classes_))

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from margin.core.arguments import shown
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Array, Choice, Either, Number, Sequence
 from margin.core.parameters import Declared, InvalidParameter, check_parameters, parameter
 
@@ -47,7 +48,7 @@ BOUNDS_SENTENCE = "Lowest and highest value in a search (one pair, or one per nu
 POSITIVE = Number(above=0)
 
 
-def rows_of(X: Any) -> NDArray[Any]:
+def rows_of(X: MatrixLike) -> NDArray[Any]:
     """Rows as float32 or float64; a vector is read as points on a line."""
     array = np.asarray(X)
     array = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
@@ -69,7 +70,7 @@ class Kernel(Declared, BaseEstimator):
     def _matrix(self, X: Any, Z: Any) -> Floats: ...
 
     @abstractmethod
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         """k(x, x) for every row, (n,), without the matrix."""
 
     @abstractmethod

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.array_types import MatrixLike
 from margin.core.chunks import map_row_chunks
 from margin.core.new_rows import require_fitted
 from margin.core.number_range import validate_squarable
@@ -40,7 +41,7 @@ BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are ju
 MOST_DIGITS = 200  # of kernel values: their products with coefficients and with each other stay below 1e308
 
 
-def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
+def expansion(kernel: Kernel, X: MatrixLike, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
     r""":math:`\sum_i c_{pi}\,k(x, x_i)` for every row x of ``X`` and every line p of ``coef``, (n, p), in blocks."""
     weights = np.ascontiguousarray(coef.T)
     return values_in_blocks(

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Choice, Domain, Either, Integer, Number
 from margin.foundations.probability.kernels import length_scale_from_gamma
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
@@ -113,7 +114,7 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
 
 
 def named_kernel(
-    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, weights: NDArray[Any] | None = None
+    kernel: Any, gamma: Any, degree: int, coef0: float, X: MatrixLike, weights: NDArray[Any] | None = None
 ) -> Kernel:
     """The kernel object behind a name or a function; an object is taken as it is."""
     if isinstance(kernel, Kernel):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, OneOf
@@ -122,7 +123,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
         self.X_fit_ = X.copy() if isinstance(kernel, Kernel) else np.zeros((0, 0))
         return self
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """f(x) for every row."""
         X = self._new_rows(X)
         coef = np.atleast_2d(self.dual_coef_.T)

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from margin.core.array_types import MatrixLike
 from margin.core.parameters import check_parameters
 from margin.kernels.kernel import Kernel
 from margin.kernels.sparse_rows import kernel_values
@@ -39,7 +40,7 @@ class _Known:
 _beside: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
 
 
-def values_with(model: Any, kernel: Kernel, X: Any, rows: Any) -> Values:
+def values_with(model: Any, kernel: Kernel, X: MatrixLike, rows: Any) -> Values:
     """The function that gives the kernel values, (n, m), of rows like X with the ``rows`` of ``model``."""
     if not (type(kernel) in (RBF, LaplaceKernel) and isinstance(X, np.ndarray) and _fits(kernel, X, rows)):
         return lambda part: kernel_values(kernel, part, rows)

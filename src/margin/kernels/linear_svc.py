@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.class_counts import count_classes
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.classes import check_classes, encode_classes
@@ -107,7 +108,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
     objective_: NDArray[np.float64] = attribute(sometimes(PER_MACHINE), "Objective of every machine.")
     n_iter_: int = attribute(sometimes(OneOf(Count(), ArrayOf(None, kind="i", low=0))), "Most steps of any machine.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> LinearSVC:
         """Learn from rows X and their classes y."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -186,14 +187,14 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
                 ConvergenceWarning,
             )
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """w x + b for two classes (n,), or per class (n, k)."""
         require_fitted(self)
         X = validate_new_rows(self, X, dtype=np.float64, accept_sparse="csr")
         values = finite_values("LinearSVC", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """The class of the largest value; of two classes the first if the value is 0 or less."""
         values = self.decision_function(X)
         chosen = (values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)

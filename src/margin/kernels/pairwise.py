@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Number
 from margin.core.parameters import parameter
 from margin.foundations.probability.kernels import linear_kernel
@@ -43,7 +44,7 @@ class SigmoidKernel(Kernel):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return np.tanh(self.gamma * linear_kernel(X, Z) + self.coef0)
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         rows = rows_of(X)
         return np.asarray(np.tanh(self.gamma * np.einsum("ij,ij->i", rows, rows) + self.coef0))
 
@@ -61,7 +62,7 @@ class CosineKernel(Kernel):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return linear_kernel(unit_rows(rows_of(X)), None if Z is None else unit_rows(rows_of(Z)))
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return np.asarray(rows_of(X).any(axis=1), dtype=np.float64)
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
@@ -81,7 +82,7 @@ class _SumOverColumns(Kernel):
             gram[part] = self._of_sum(self._terms(X[part, None, :], Z[None, :, :]).sum(axis=2))
         return gram
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return self._of_sum(np.zeros(len(self._rows(X))))
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:

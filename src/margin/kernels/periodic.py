@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.core.parameters import parameter
 from margin.foundations.probability.kernels import periodic_kernel
 from margin.kernels.kernel import BOUNDS, BOUNDS_SENTENCE, POSITIVE, WIDE, Bounds, Floats, Kernel, rows_of
@@ -25,7 +26,7 @@ class _Repeating(Kernel):
     length_scale_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
     periodicity_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: MatrixLike) -> Floats:
         return np.ones(len(rows_of(X)))
 
 

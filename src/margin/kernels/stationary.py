@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Either, Sequence
 from margin.core.parameters import parameter
 from margin.foundations.probability.kernels import length_scale_from_gamma, squared_distances
@@ -30,7 +31,7 @@ class RadialKernel(Kernel):
     def diag(self, X: Any) -> Floats:
         return np.ones(len(X))
 
-    def scaled(self, X: Any) -> Floats:
+    def scaled(self, X: MatrixLike) -> Floats:
         """Rows divided by the length scale, so that distances are pure numbers."""
         rows = rows_of(X)
         scale = np.asarray(self.length_scale, dtype=rows.dtype)

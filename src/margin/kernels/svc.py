@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from margin.core.array_types import MatrixLike
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Number, Seed
 from margin.core.invariants import ArrayOf, sometimes
@@ -105,7 +106,7 @@ class SVC(DualClassifier):
         """Shifts of the sigmoids, with ``probability``; empty otherwise."""
         return self.sigmoids_[:, 1] if hasattr(self, "sigmoids_") else np.zeros(0)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """The class of every row: by sign for two classes, by votes of the pairs for more."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("SVC: break_ties=True needs decision_function_shape='ovr'; got 'ovo'.")
@@ -116,7 +117,7 @@ class SVC(DualClassifier):
     def _most_votes(self, values: NDArray[np.float64]) -> NDArray[Any]:
         return self.classes_[np.argmax(votes(values, len(self.classes_)), axis=1)]
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """f(x) for two classes (n,), else one column per class or per pair."""
         rows, k = self._new_rows(X), len(self.classes_)
         if k == 2:
@@ -126,7 +127,7 @@ class SVC(DualClassifier):
         return self._judge_pairs(rows, partial(votes_with_confidence, n_classes=k))
 
     @available_if(_wants_probability)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Probabilities of the classes, (n, k), from the calibrated pairs."""
         values, k = self._pair_decisions(self._new_rows(X)), len(self.classes_)
         if not hasattr(self, "sigmoids_"):
@@ -138,7 +139,7 @@ class SVC(DualClassifier):
         return pairwise[:, [0, 1], [1, 0]] if k == 2 else couple_probabilities(pairwise)
 
     @available_if(_wants_probability)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

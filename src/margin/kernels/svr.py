@@ -16,6 +16,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, ListOf, OneOf, SparseOf
@@ -86,12 +87,17 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         """Weights of the columns, (1, p), of the linear kernel, sparse if the rows are."""
         return linear_weights(self, dense(self.dual_coef_))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> SVR:
         """Learn from rows X and numbers y."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn, yielding a record every few working sets."""
         self._check_parameters()
@@ -119,7 +125,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
                 f"SVR: the problem reached {limit} before tol; scale the columns or allow more.", ConvergenceWarning
             )
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """The value of the machine for every row."""
         values = self._expand(self._new_rows(X), self.support_, self.support_vectors_, dense(self.dual_coef_))
         return values[:, 0] + self.intercept_[0]

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import MatrixLike
 from margin.core.new_rows import validate_new_rows
 from margin.core.number_range import require_squares
 
@@ -21,7 +22,7 @@ class AffinePrediction:
     coef_: np.ndarray
     intercept_: Any
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         r"""Predict :math:`\theta_0 + \theta^\top x` for every row."""
         check_is_fitted(self)
         X = validate_new_rows(self, X, accept_sparse="csr", ensure_all_finite=False)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
+
 __all__ = ["design_matrix", "is_linear_in_parameters"]
 
 # Two sides of the definition may differ by rounding, relative to their size.
@@ -18,7 +20,7 @@ ROUNDING = 1e-9
 
 
 def design_matrix(
-    X: Any, *, intercept: bool = True, basis: Sequence[Callable[[np.ndarray], np.ndarray]] | None = None
+    X: MatrixLike, *, intercept: bool = True, basis: Sequence[Callable[[np.ndarray], np.ndarray]] | None = None
 ) -> np.ndarray:
     """The matrix (n, m + 1) whose rows are [1, x], or [1, phi_1(x), ...] for functions ``basis`` of the columns (n, p).
 
@@ -42,7 +44,7 @@ def design_matrix(
 
 
 def is_linear_in_parameters(
-    f: Callable[[Any, np.ndarray], Any], X: Any, n_parameters: int, rng: np.random.Generator, trials: int = 20
+    f: Callable[[Any, np.ndarray], Any], X: MatrixLike, n_parameters: int, rng: np.random.Generator, trials: int = 20
 ) -> bool:
     """Whether ``f(X, beta)`` obeys the definition at random parameters and factors.
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, OneOf, sometimes
@@ -82,15 +83,21 @@ class CoordinateDescent(MomentSummary, MultiOutputMixin, RegressorMixin, Iterati
         """``coef_`` as a sparse matrix, (1, p) or (targets, p)."""
         return sp.csr_matrix(np.atleast_2d(self.coef_))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        check_input: bool = True,
+    ) -> Self:
         """Learn from all rows; without ``check_input`` they are known to be finite, and not looked through for it."""
         return self._consume(self.iterate(X, y, sample_weight, check_input=check_input), X, y)
 
     def iterate(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
         check_input: bool = True,
         state: dict[str, Any] | None = None,
@@ -115,7 +122,7 @@ class CoordinateDescent(MomentSummary, MultiOutputMixin, RegressorMixin, Iterati
         summary = stream.reduce(self.summarize, self.merge)
         yield from self._rounds(TargetsInTurn.of_moments(self, summary), 1, state)
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Learn from these rows and those of earlier calls, of which only the moments were kept; one target."""
         self._refuse_given_products()
         return super().partial_fit(X, y)

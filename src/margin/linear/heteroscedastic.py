@@ -20,6 +20,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Real, sometimes
@@ -62,7 +63,7 @@ class GaussianPrediction:
     def std(self) -> np.ndarray:
         return np.sqrt(self.variance)
 
-    def logpdf(self, y: Any) -> np.ndarray:
+    def logpdf(self, y: ArrayLike) -> np.ndarray:
         """Log-density of ``y`` (n,), row by row."""
         return -gaussian_nll(np.asarray(y, dtype=np.float64), self.mean, np.log(self.variance))
 
@@ -114,7 +115,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
 
     _stored_rules = (exponents_are_possible,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all rows."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -159,7 +160,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
                 ConvergenceWarning,
             )
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
         """The mean of every row, and with ``return_std`` also its standard deviation."""
         law = self.predict_distribution(X)
         return (law.mean, law.std) if return_std else law.mean

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.notices import warn_user
 from margin.core.threads import blas_threads, threads_for
 from margin.linear.path_descent import follow
@@ -34,7 +35,7 @@ class Path:
     sweeps: np.ndarray
 
 
-def lasso_path(X: Any, y: Any, **options: Any) -> Path:
+def lasso_path(X: MatrixLike, y: ArrayLike, **options: Any) -> Path:
     r"""The path of :math:`\tfrac1{2n}\lVert y - b - Xw\rVert^2 + \alpha\lVert w\rVert_1`; options as for
     :func:`elastic_net_path`.
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
+
 __all__ = ["NonlinearFit", "nonlinear_least_squares"]
 
 Model = Callable[[Any, np.ndarray], np.ndarray]
@@ -33,7 +35,14 @@ class NonlinearFit:
 
 
 def nonlinear_least_squares(
-    f: Model, theta0: Any, X: Any, y: Any, *, jacobian: Model | None = None, tol: float = 1e-10, max_iter: int = 200
+    f: Model,
+    theta0: Any,
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    jacobian: Model | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 200,
 ) -> NonlinearFit:
     """Minimize the sum of squares of ``y - f(X, theta)`` from ``theta0``; derivatives by differences if not given.
 

@@ -18,6 +18,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.array_types import MatrixLike
 from margin.core.chunks import map_row_chunks
 from margin.core.domains import Flag, Jobs, Number
 from margin.core.estimator import Estimator
@@ -136,7 +137,7 @@ class LinearRegression(MomentSummary, MultiOutputMixin, RegressorMixin, Estimato
         solution = solve_moments(summary) or solve_dependent_moments(summary, self.tol)
         return self._learn(solution, summary.weight, single=True)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         r"""Predict :math:`\theta_0 + \theta^\top x` for every row."""
         check_is_fitted(self)
         X = validate_new_rows(self, X, accept_sparse="csr", ensure_all_finite=False)

@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margin.core.arguments import finite
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.class_counts import ClassCounts, count_classes
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.classes import check_classes, encode_classes
@@ -127,12 +128,19 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         "a penalty, or if large scores came up in a table too large to decide.",
     )
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> LogisticRegression:
         """Learn from all rows."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn, yielding a record per iteration."""
         self._check_parameters()
@@ -205,25 +213,25 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
                 ConvergenceWarning,
             )
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """The log-odds of the second of two classes, (n,), or one score per class, (n, K)."""
         check_is_fitted(self)
         X = validate_new_rows(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         scores = finite_values("LogisticRegression", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probabilities of the classes, (n, K), without overflow or rounding to minus infinity."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
         return log_softmax(scores, axis=1)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classes, (n, K)."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any, threshold: float | None = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, threshold: float | None = None) -> np.ndarray:
         """The most probable class, or the second of two where its probability is at least ``threshold``."""
         scores = self.decision_function(X)
         if threshold is not None:
@@ -231,19 +239,23 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
             return self.classes_[(np.exp(log_expit(scores)) >= threshold).astype(int)]
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def choose_threshold(self, X: Any, y: Any, *, precision: float | None = None, recall: float | None = None) -> float:
+    def choose_threshold(
+        self, X: MatrixLike, y: ArrayLike, *, precision: float | None = None, recall: float | None = None
+    ) -> float:
         """The threshold for :meth:`predict` that reaches the wanted precision (or recall) on these rows, and has the
         largest recall (or precision) among those that do."""
         self._two_classes("choose_threshold")
         positive = np.asarray(y) == self.classes_[1]
         return choose_threshold(positive, self.predict_proba(X)[:, 1], precision=precision, recall=recall)
 
-    def odds(self, X: Any) -> np.ndarray:
+    def odds(self, X: MatrixLike) -> np.ndarray:
         r"""Odds :math:`P(y=1|x) / P(y=0|x) = e^{\theta_0 + \theta^\top x}` of the second of two classes."""
         self._two_classes("odds")
         return np.exp(self.decision_function(X))
 
-    def summary(self, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> LogisticSummary:
+    def summary(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, level: float = 0.95
+    ) -> LogisticSummary:
         """Standard errors, z, p-values, intervals and odds ratios at the learned coefficients, for two classes."""
         self._two_classes("summary")
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))

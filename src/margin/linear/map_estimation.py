@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.foundations.probability import Laplace, Normal
 from margin.linear.elastic_net import Lasso
 from margin.linear.ridge import Ridge
@@ -43,14 +44,16 @@ def lasso_alpha(noise: float, scale: float, n: int) -> float:
     return noise**2 / (n * scale)
 
 
-def log_posterior(X: Any, y: Any, coef: Any, intercept: float, *, noise: float, prior: Normal | Laplace) -> float:
+def log_posterior(
+    X: MatrixLike, y: ArrayLike, coef: Any, intercept: float, *, noise: float, prior: Normal | Laplace
+) -> float:
     """Log-likelihood plus log-prior of the coefficients, up to the constant of normalization."""
     X, y, coef = (np.asarray(part, dtype=np.float64) for part in (X, y, coef))
     residual = y - X @ coef - intercept
     return float(Normal(0.0, noise).log_prob(residual).sum() + prior.log_prob(coef).sum())
 
 
-def map_fit(X: Any, y: Any, *, noise: float, prior: Normal | Laplace) -> MapEstimate:
+def map_fit(X: MatrixLike, y: ArrayLike, *, noise: float, prior: Normal | Laplace) -> MapEstimate:
     r"""The maximum a posteriori coefficients for noise :math:`\sigma` = ``noise`` and a prior centered at zero.
 
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([-1.0, 0.0, 1.0])

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.invariants import sometimes
 from margin.core.parameters import attribute
 from margin.core.pieces import LearnsInPieces
@@ -34,7 +35,7 @@ class MomentSummary(AffinePrediction, LearnsInPieces):
         return RegressionMoments(**fields)
 
     @unchanged_if_refused
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Learn from these rows and those of earlier calls, of which only the moments were kept; one target."""
         return self._learn_piece(X, y)
 

@@ -10,17 +10,16 @@ p rows instead of n.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.linear.least_squares import Solution, triangular_rows
 
 __all__ = ["nonnegative_least_squares"]
 
 
 def nonnegative_least_squares(
-    X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True, alpha: float = 0.0
+    X: MatrixLike, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True, alpha: float = 0.0
 ) -> Solution:
     """The minimizer for ``X`` (n, p; dense or CSR) and every column of ``Y`` (n, q).
 

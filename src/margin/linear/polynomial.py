@@ -12,6 +12,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, OneOf
@@ -63,7 +64,7 @@ class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
         self.coef_, self.intercept_ = linear.coef_, linear.intercept_
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The value of the polynomial at every row."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, order="C")

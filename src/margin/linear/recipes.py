@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike
 from margin.data import detect_task
 
 __all__ = ["RECIPES", "Recipe", "recipe"]
@@ -29,7 +30,7 @@ RECIPES = (
 )
 
 
-def recipe(y: Any) -> Recipe:
+def recipe(y: ArrayLike) -> Recipe:
     """The recipe for targets ``y`` (n,) or (n, q).
 
     >>> recipe([0.5, 1.5, 2.0]).problem, recipe([0, 1, 1]).activation, recipe(["a", "b", "c"]).loss

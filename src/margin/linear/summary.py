@@ -8,12 +8,12 @@ inverse of the information at the estimate, with z tests (Wald). A weight counts
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
+from margin.core.array_types import MatrixLike
 from margin.foundations.statistics.anova import f_test_from_sums
 from margin.foundations.statistics.regression_inference import CoefficientTable, coefficient_table
 from margin.linear.logistic_loss import LabeledRows, Likelihood
@@ -63,7 +63,7 @@ class LogisticSummary:
 def summarize_linear(
     coef: np.ndarray,
     intercept: float,
-    X: Any,
+    X: MatrixLike,
     y: np.ndarray,
     names: list[str],
     *,

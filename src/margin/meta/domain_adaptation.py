@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, clone, is_regressor
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Choice, Nested, Number, Optional, Seed
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, ModelWith
@@ -113,25 +114,25 @@ class DomainAdaptationClassifier(ClassifierMixin, Estimator):
         self.estimator_ = model.fit(source, codes[codes != UNKNOWN], **options)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class of every row of the target."""
         X = self._read(X)
         return self.classes_[self.estimator_.predict(X)]
 
     @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class."""
         X = self._read(X)
         return self.estimator_.predict_proba(X)
 
     @available_if(_has("predict_proba"))
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """The logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     @available_if(_has("decision_function"))
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """The decision values of the classifier."""
         X = self._read(X)
         return self.estimator_.decision_function(X)

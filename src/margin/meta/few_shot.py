@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
@@ -145,18 +146,18 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         if record is None:  # the state was that of a finished fit
             self._keep_prototypes(rows)
 
-    def predict(self, X: Any, support: Any = None, support_labels: Any = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, support: Any = None, support_labels: Any = None) -> np.ndarray:
         """The label of every row of ``X``: one of those of the support set, or of the training classes without."""
         classes, scores = self._scores(X, support, support_labels)
         return classes[scores.argmax(axis=1)]
 
-    def predict_proba(self, X: Any, support: Any = None, support_labels: Any = None) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike, support: Any = None, support_labels: Any = None) -> np.ndarray:
         """Probabilities of the classes of the support set, sorted, or of the training classes without."""
         scores = self._scores(X, support, support_labels)[1].astype(np.float64)
         # In the precision of the network: further digits would depend on the number of rows per call.
         return softmax_rows(scores).astype(np.float32)
 
-    def embed(self, X: Any) -> np.ndarray:
+    def embed(self, X: MatrixLike) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""
         return _embed(self._embedding(), self._tensor(X)).numpy(force=True)
 
@@ -164,8 +165,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         """Logits that rows of ``A`` and ``B`` are of one class, by the distance of their embeddings."""
         return pair_logits(torch.from_numpy(self.embed(A)), torch.from_numpy(self.embed(B))).numpy(force=True)
 
-    def episode_accuracies(self, X: Any, y: Any, *, ways: int, shots: int, queries: int = 5, n_episodes: int = 100,
-                           random_state: int = 0) -> np.ndarray:  # fmt: skip
+    def episode_accuracies(self, X: MatrixLike, y: ArrayLike, *, ways: int, shots: int, queries: int = 5,
+                           n_episodes: int = 100, random_state: int = 0) -> np.ndarray:  # fmt: skip
         """Accuracy on the queries of ``n_episodes`` episodes; their mean has an interval of two standard errors."""
         rng = np.random.default_rng(random_state)
         accuracies = []

@@ -11,6 +11,7 @@ import torch
 from sklearn.base import clone
 from torch import nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.estimator import RUNNING
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
@@ -22,8 +23,8 @@ __all__ = ["accuracy", "fine_tune", "pretrain_then_finetune", "transfer_curve", 
 
 def fine_tune(
     module: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
     freeze: Sequence[str] = (),
     epochs: int = 50,
@@ -222,7 +223,7 @@ def transfer_curve(
     return {name: np.array(rows) for name, rows in accuracies.items()}
 
 
-def accuracy(module: nn.Module, X: Any, y: Any) -> float:
+def accuracy(module: nn.Module, X: MatrixLike, y: ArrayLike) -> float:
     """Fraction of rows whose highest score is that of their class."""
     with torch.inference_mode():
         scores = module.eval()(torch.from_numpy(np.asarray(X, dtype=np.float32)))

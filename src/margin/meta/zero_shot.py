@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.array_types import MatrixLike
 from margin.core.classes import check_classes
 from margin.core.domains import Number, Optional
 from margin.core.domains.base import Domain
@@ -101,13 +102,13 @@ class ZeroShot(ClassifierMixin, Estimator):
         self.intercept_ = offset - center @ self.coef_
         return self
 
-    def predict_attributes(self, X: Any) -> np.ndarray:
+    def predict_attributes(self, X: MatrixLike) -> np.ndarray:
         """The attributes of every row, (n, attributes)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return finite_values("ZeroShot", "X", X, lambda: X @ self.coef_ + self.intercept_)
 
-    def predict(self, X: Any, classes: Any = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, classes: Any = None) -> np.ndarray:
         """The class of nearest attributes among ``classes`` (by default all, seen or not)."""
         attributes = self.predict_attributes(X)
         chosen = np.arange(len(self.classes_)) if classes is None else self._positions(np.asarray(classes))

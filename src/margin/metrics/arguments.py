@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.core import arguments
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import encode_classes
 from margin.core.missing import any_missing
 
@@ -28,7 +29,7 @@ def finite(where: str, name: str, values: Any, ndim: tuple[int, ...] = (1,)) -> 
     return array
 
 
-def weights(where: str, sample_weight: Any, n: int) -> np.ndarray:
+def weights(where: str, sample_weight: ArrayLike | None, n: int) -> np.ndarray:
     """Non-negative weights with a positive sum; ones if there are none."""
     if sample_weight is None:
         return np.ones(n)
@@ -82,7 +83,7 @@ def positive_label(where: str, labels: np.ndarray, pos_label: Any = None) -> Any
     raise ValueError(f"{where}: two classes are needed; got {len(labels)} ({', '.join(map(str, labels[:5]))}).")
 
 
-def points_and_labels(where: str, X: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def points_and_labels(where: str, X: MatrixLike, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points (n, d), each one's cluster as a code, and the clusters' sizes."""
     points = finite(where, "X", X, ndim=(2,))
     names = _labels(where, "labels", labels)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike
 from margin.metrics.arguments import finite, labels_pair, positive_label, weights
 
 __all__ = ["binary_scores", "counts_by_score"]
 
 
 def binary_scores(
-    where: str, y_true: Any, score: Any, pos_label: Any, sample_weight: Any
+    where: str, y_true: ArrayLike, score: Any, pos_label: Any, sample_weight: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which rows are positive, their scores, their weights."""
     known, codes, _ = labels_pair(where, y_true, y_true)

@@ -12,7 +12,7 @@ from margin.metrics.arguments import finite, weights
 __all__ = ["bits_per_dimension", "mean_log_likelihood", "perplexity"]
 
 
-def mean_log_likelihood(log_density: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def mean_log_likelihood(log_density: ArrayLike, sample_weight: Any = None) -> float:
     r"""Mean log-density per row, :math:`\frac1n\sum_i \log p(x_i)`; minus infinity if one row is impossible.
 
     Parameters

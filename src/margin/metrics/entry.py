@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.metrics.arguments import UndefinedMetricError, positive_label
 
 __all__ = ["Metric"]
@@ -58,7 +59,7 @@ class Metric:
                 return self.of_output(outputs[method], None, y, classes)
         raise UndefinedMetricError(f"{self.name} needs {PLAIN_NAMES[self.needs]}, which the model does not give.")
 
-    def of_output(self, output: Any, X: Any, y: Any, classes: Any) -> float:
+    def of_output(self, output: Any, X: MatrixLike | None, y: ArrayLike, classes: Any) -> float:
         """The metric of what the model's method returned; ``classes`` are those of the columns of probabilities."""
         if self.against == "nothing":
             return self.function(output)

@@ -34,7 +34,7 @@ def cumulative_gains(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None)
 
 
 @with_parameters(SCORES)
-def threshold_counts(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> dict[str, np.ndarray]:
+def threshold_counts(y_true: Any, score: ArrayLike, pos_label: Any = None) -> dict[str, np.ndarray]:
     """How many positives and negatives score at least as much as each threshold; thresholds fall from infinity.
 
     All four cells of the confusion matrix follow, since the last entries are the totals.

@@ -21,7 +21,7 @@ __all__ = ["average_precision", "pair_count", "precision_recall_curve", "roc_auc
 
 @with_parameters(SCORES)
 def roc_curve(
-    y_true: ArrayLike, score: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
+    y_true: Any, score: ArrayLike, pos_label: Any = None, sample_weight: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""False and true positive rates, :math:`FP/(FP + TN)` and :math:`TP/(TP + FN)`, at every distinct threshold.
 
@@ -77,7 +77,7 @@ def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) ->
 
 @with_parameters(SCORES)
 def precision_recall_curve(
-    y_true: ArrayLike, score: ArrayLike, pos_label: Any = None, sample_weight: ArrayLike | None = None
+    y_true: Any, score: ArrayLike, pos_label: Any = None, sample_weight: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity."""
     where = "precision_recall_curve"
@@ -115,7 +115,7 @@ def _steps(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -
 
 
 @with_parameters(SCORES)
-def pair_count(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> tuple[int, int, int]:
+def pair_count(y_true: Any, score: ArrayLike, pos_label: Any = None) -> tuple[int, int, int]:
     r"""Pairs of a positive and a negative row by order of their scores: (positive above, tied, positive below).
 
     The first plus half the second, over all three, is the area under the ROC curve.
@@ -135,11 +135,11 @@ def pair_count(y_true: ArrayLike, score: ArrayLike, pos_label: Any = None) -> tu
 
 @with_parameters(SCORES)
 def top_k_accuracy(
-    y_true: ArrayLike,
+    y_true: Any,
     score: ArrayLike,
     k: int = 2,
     labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Any = None,
 ) -> float:
     """Fraction of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
 
@@ -167,7 +167,7 @@ def top_k_accuracy(
     return float(np.average(hit, weights=weights(where, sample_weight, len(hit))))
 
 
-def class_codes(where: str, y_true: Any, n_classes: int, labels: Any = None) -> np.ndarray:
+def class_codes(where: str, y_true: ArrayLike, n_classes: int, labels: Any = None) -> np.ndarray:
     """True labels as positions among the classes of the score columns."""
     if labels is None:
         known, codes, _ = labels_pair(where, y_true, y_true)

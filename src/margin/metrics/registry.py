@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.metrics import (
     classification,
     clustering,
@@ -223,7 +224,7 @@ def methods_for(metrics: Sequence[Metric], model: Any) -> list[str]:
 
 
 def scores_of_outputs(
-    metrics: Sequence[Metric], outputs: Mapping[str, Any], X: Any, y: Any, classes: Any
+    metrics: Sequence[Metric], outputs: Mapping[str, Any], X: MatrixLike | None, y: ArrayLike, classes: Any
 ) -> dict[str, float]:
     """The metrics that are defined of what a model's methods returned."""
     scores = {}

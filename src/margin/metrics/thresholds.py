@@ -18,7 +18,7 @@ __all__ = ["best_threshold", "cost_at_threshold", "recall_at_fpr", "threshold_sw
 
 @with_parameters(SCORES)
 def threshold_sweep(
-    y_true: ArrayLike, score: ArrayLike, thresholds: ArrayLike | None = None, pos_label: Any = None
+    y_true: Any, score: ArrayLike, thresholds: ArrayLike | None = None, pos_label: Any = None
 ) -> dict[str, np.ndarray]:
     """Precision, recall, false positive rate and accuracy when a row is positive if its score *exceeds* a threshold.
 
@@ -48,7 +48,7 @@ def threshold_sweep(
 
 @with_parameters(SCORES)
 def best_threshold(
-    y_true: ArrayLike,
+    y_true: Any,
     score: ArrayLike,
     cost_false_positive: float = 1.0,
     cost_false_negative: float = 1.0,
@@ -69,7 +69,7 @@ def best_threshold(
 
 @with_parameters(SCORES)
 def cost_at_threshold(
-    y_true: ArrayLike,
+    y_true: Any,
     score: ArrayLike,
     threshold: float,
     cost_false_positive: float = 1.0,

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import entr
 
+from margin.core.array_types import MatrixLike
 from margin.core.records import Record
 from margin.mixture.bound import elbo, posterior
 
@@ -83,7 +83,7 @@ def _ascend(log_joint: np.ndarray, on: np.ndarray, states: np.ndarray) -> np.nda
 
 
 def factors_em(
-    X: Any, start: Factors, *, family: str = "exact", max_iter: int = 100
+    X: MatrixLike, start: Factors, *, family: str = "exact", max_iter: int = 100
 ) -> Iterator[tuple[Record, Factors]]:
     """EM with ``family`` "exact" or "factorized"; every record carries the bound after the E step of its parameters.
 

@@ -14,6 +14,7 @@ from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, OneOf, Real, TrueOrFalse
@@ -157,23 +158,23 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
                 ConvergenceWarning,
             )
 
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and the most probable component of every row."""
         return self.fit(X, y).predict(X)
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """The exact log-density of every row, in nats."""
         return self._responsibilities(X)[0]
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """The mean log-density of the rows."""
         return float(self.score_samples(X).mean())
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """The probability of every component given the row, (n, n_components)."""
         return self._responsibilities(X)[1]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable component of every row."""
         return log_joint(self._check(X), self._mixture()).argmax(axis=1)
 

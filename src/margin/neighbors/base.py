@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Choice, Either, Function, Integer, Jobs, Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, Count, optional
@@ -93,11 +94,11 @@ class NeighborsEstimator(GivenDistances, Estimator, ABC):
         return named.get(float(self.p), name) if name == "minkowski" else name
 
     @abstractmethod
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Keep the rows and what belongs to them."""
 
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+        self, X: MatrixLike | None = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> Neighbors | np.ndarray:
         """Distances and training rows of the nearest neighbors, ascending; without ``X`` those of the training rows,
         none of which is its own neighbor."""
@@ -117,7 +118,7 @@ class NeighborsEstimator(GivenDistances, Estimator, ABC):
         return neighbors if return_distance else neighbors.indices
 
     def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+        self, X: MatrixLike | None = None, n_neighbors: int | None = None, mode: str = "connectivity"
     ) -> sp.csr_matrix:
         """The neighbors as a sparse matrix (m, n): ones, or with ``mode`` "distance" their distances."""
         if mode not in ("connectivity", "distance"):
@@ -127,7 +128,7 @@ class NeighborsEstimator(GivenDistances, Estimator, ABC):
         data = np.ones(m * k) if mode == "connectivity" else distances.ravel()
         return sp.csr_matrix((data, indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, self.n_samples_fit_))
 
-    def radius_neighbors(self, X: Any, radius: float, return_distance: bool = True) -> Neighbors | np.ndarray:
+    def radius_neighbors(self, X: MatrixLike, radius: float, return_distance: bool = True) -> Neighbors | np.ndarray:
         """All training rows within ``radius`` of each row of ``X``: object arrays of arrays, ascending."""
         require_fitted(self)
         with thread_limit(self.n_jobs):

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.validation import column_or_1d
 
+from margin.core.array_types import MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.invariants import ArrayOf, ListOf, OneOf
 from margin.core.parameters import attribute
@@ -70,12 +71,12 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
             self.classes_, self.codes_ = list(labels), np.column_stack(codes)
         return self
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> Any:
         """The fraction of every class in the votes, (n, classes); of several columns a list of these."""
         fractions = self._vote_fractions(X)
         return fractions if isinstance(self.classes_, list) else fractions[0]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with most votes, (n,) or (n, outputs)."""
         fractions = self._vote_fractions(X)
         if not isinstance(self.classes_, list):

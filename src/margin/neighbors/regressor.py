@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from margin.core.array_types import MatrixLike
 from margin.core.invariants import ArrayOf, TrueOrFalse
 from margin.core.parameters import attribute
 from margin.core.targets import numeric_target
@@ -48,7 +49,7 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsEstimator):
         self.single_output_ = np.ndim(y) == 1
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The weighted mean of the neighbors' responses."""
         distances, neighbors = self.kneighbors(X)
         predicted = weighted_mean(self.values_[neighbors], neighbor_weights(distances, self.weights))

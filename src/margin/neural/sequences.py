@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
+
 __all__ = ["is_table", "lengths_of", "pad"]
 
 
-def is_table(X: Any) -> bool:
+def is_table(X: MatrixLike) -> bool:
     """Whether ``X`` has two axes, so that a row is a series of one number per step.
 
     >>> is_table([[1.0, 2.0], [3.0, 4.0]]), is_table([[1.0], [3.0, 4.0]]), is_table(np.zeros((2, 3, 1)))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.arguments import finite, real
+from margin.core.array_types import MatrixLike
 from margin.foundations.probability.kernels import squared_distances
 from margin.reduction.dimension import intrinsic_dimensions
 
@@ -79,7 +80,7 @@ def precisions_for(squares: np.ndarray, perplexity: float) -> np.ndarray:
     return np.exp(log_beta) / scale
 
 
-def bandwidths(X: Any, perplexity: float = 30.0) -> np.ndarray:
+def bandwidths(X: MatrixLike, perplexity: float = 30.0) -> np.ndarray:
     r"""The :math:`\sigma_i` (n,) whose conditional distributions have the entropy log(perplexity); small where dense.
 
     >>> sigma = bandwidths([0.0, 0.1, 0.2, 0.3, 10.0, 12.0, 14.0, 16.0], perplexity=2.0)
@@ -90,7 +91,7 @@ def bandwidths(X: Any, perplexity: float = 30.0) -> np.ndarray:
     return 1 / np.sqrt(2 * precisions_for(squares, perplexity))
 
 
-def conditional_affinities(X: Any, perplexity: float = 30.0, power: str | None = None) -> np.ndarray:
+def conditional_affinities(X: MatrixLike, perplexity: float = 30.0, power: str | None = None) -> np.ndarray:
     r"""The matrix of :math:`p_{j|i}` (n, n): zero diagonal, rows that sum to one.
 
     With ``power`` "intrinsic" distances are first raised to the local dimension of the rows that they join (the mean of

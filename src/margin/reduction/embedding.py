@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.reduction.principal import principal_components
 from margin.reduction.scatter import centered_product
 
@@ -18,7 +17,7 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     embedding_: np.ndarray
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
         """Learn from ``X`` and give the positions of its rows."""
         return self.fit(X, y).embedding_
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from margin.core.arguments import finite, integer, positive
+from margin.core.array_types import MatrixLike
 from margin.core.parallel import over_ranges
 from margin.core.threads import threads_for
 from margin.foundations.neighbors import nearest_rows, pairs_within
@@ -34,7 +35,7 @@ __all__ = [
 MANY_EDGES = 0.1  # of all pairs: from here on visiting all triples is faster than following edges
 
 
-def knn_graph(X: Any, k: int) -> sp.csr_array:
+def knn_graph(X: MatrixLike, k: int) -> sp.csr_array:
     """Rows joined when one is among the ``k`` nearest of the other: a symmetric (n, n) matrix of distances.
 
     >>> knn_graph([[0.0], [1.0], [3.0]], 1).toarray()
@@ -50,7 +51,7 @@ def knn_graph(X: Any, k: int) -> sp.csr_array:
     return symmetric_graph(np.repeat(np.arange(len(rows)), k), index.ravel(), gaps.ravel(), len(rows))
 
 
-def epsilon_graph(X: Any, epsilon: float) -> sp.csr_array:
+def epsilon_graph(X: MatrixLike, epsilon: float) -> sp.csr_array:
     """Rows joined when their distance is at most ``epsilon``: a symmetric (n, n) matrix of distances."""
     rows = _rows("epsilon_graph", X)
     epsilon = positive("epsilon_graph", "epsilon", epsilon)

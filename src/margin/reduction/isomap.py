@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Integer, Number, Optional
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, Count, optional
@@ -105,7 +106,7 @@ class Isomap(GivenDistances, EmbeddingMixin, Estimator):
 
     _stored_rules = (enough_rows,)
 
-    def fit(self, X: Any, y: Any = None) -> Isomap:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Isomap:
         """Learn the coordinates of the rows of ``X``; ``y`` is ignored."""
         self._check_parameters()
         self._check_format(X)
@@ -121,7 +122,7 @@ class Isomap(GivenDistances, EmbeddingMixin, Estimator):
         self.dist_matrix_, self.X_fit_, self.n_parts_ = D, dense_rows("Isomap", given), parts
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
         self._check_format(X)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, Count, Real, StringOf, sometimes
@@ -102,7 +103,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsInPieces, Est
     def _summary_of(fields: dict[str, Any]) -> ScatterFactor:
         return ScatterFactor(**fields)
 
-    def partial_fit(self, X: Any, y: Any = None) -> PCA:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike | None = None) -> PCA:
         """Learn from these rows and those of earlier calls, of which only mean and factor were kept."""
         return self._learn_piece(X)
 
@@ -157,7 +158,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsInPieces, Est
         """The inverse of the covariance of the model."""
         return np.linalg.inv(self.get_covariance())
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """log p(x) of every row under the normal law of the model (probabilistic PCA)."""
         check_is_fitted(self)
         X = validate_squarable(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"))
@@ -177,7 +178,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnsInPieces, Est
         )
         return -0.5 * (distances + p * np.log(2 * np.pi) + np.log(variances).sum())
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """The mean of ``score_samples``; ``y`` is ignored."""
         return float(np.mean(self.score_samples(X)))
 

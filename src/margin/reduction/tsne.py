@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, Real, optional
@@ -98,7 +99,9 @@ class TSNE(GivenDistances, EmbeddingMixin, IterativeEstimator):
     learning_rate_: float = attribute(Real(), "The step length that was used.")
     n_iter_: int = attribute(Count(), "Steps.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
         self._check_parameters()
         self._check_format(X)
@@ -124,7 +127,7 @@ class TSNE(GivenDistances, EmbeddingMixin, IterativeEstimator):
             self._learn(table, loop)
             yield Record(loop.iteration, {"kl": loop.kl, "gradient": loop.norm}, total=self.max_iter)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Positions of new rows (or of rows of distances to the fitted ones) among the fitted ones, which stay."""
         check_is_fitted(self)
         self._check_format(X)

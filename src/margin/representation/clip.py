@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.arguments import refuse_told_twice
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ListOf, StringOf, sometimes
@@ -168,11 +169,13 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         module: Any = self._ready_module()
         return write_clip(folder, module, self.network_, self.reading_)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
         """Learn from images ``X`` and their captions ``y``."""
         return self._consume(self.iterate(X, y), X, y)
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn from pairs, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         going_on = self._goes_on()
@@ -204,11 +207,11 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         layers = {"architecture": [*self.network_["encoder"], f"dense {self.network_['n_components']}"]}
         return image_start("CLIP", layers, self.network_, self.weights_, "images.body.")
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Unit vectors (n, n_components) of images, as :meth:`encode_images`."""
         return self.encode_images(X)
 
-    def encode_images(self, X: Any) -> np.ndarray:
+    def encode_images(self, X: MatrixLike) -> np.ndarray:
         """Unit vectors (n, n_components) of images."""
         check_is_fitted(self)
         module: Any = self._ready_module()
@@ -218,7 +221,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
             codes = torch.cat([module.images(part.tensors[0]) for part in parts])
             return functional.normalize(codes, dim=1).numpy(force=True)
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)
         module: Any = self._ready_module()
         x = torch.from_numpy(self._images(X)).to(next(module.parameters()))
@@ -238,7 +241,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         with torch.inference_mode():
             return functional.normalize(module.texts(tokens), dim=1).numpy(force=True)
 
-    def zero_shot(self, X: Any, class_names: Sequence[str], template: str = "a photo of a {c}") -> np.ndarray:
+    def zero_shot(self, X: MatrixLike, class_names: Sequence[str], template: str = "a photo of a {c}") -> np.ndarray:
         """Probability (n, classes) that each image is what the prompt with each class name says."""
         if "{c}" not in template:
             raise ValueError(f"CLIP: template must contain {{c}} for the class name; got {template!r}.")
@@ -247,7 +250,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         module: Any = self._ready_module()
         return zero_shot_probabilities(images, texts, float(module.scale.detach()))
 
-    def similarity(self, X: Any, texts: Sequence[str]) -> np.ndarray:
+    def similarity(self, X: MatrixLike, texts: Sequence[str]) -> np.ndarray:
         """Cosine similarities (n, m) of images and texts."""
         return self.encode_images(X) @ self.encode_texts(texts).T
 

@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.bayes import LinearDiscriminantAnalysis
+from margin.core.array_types import MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
@@ -126,7 +127,7 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         self.n_iter_ = int(optimum.nit)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Rows under the map, whose Euclidean distances are the learned ones."""
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, order="C", reset=False) @ self.components_.T

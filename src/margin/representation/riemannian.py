@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.metrics.arguments import finite
 
 __all__ = ["curve_length", "geodesic_curve", "local_metric", "pullback_metric"]
@@ -40,7 +41,7 @@ def pullback_metric(f: Callable[[Any], Any], x: Any) -> np.ndarray:
     return (J.T @ J).numpy(force=True)
 
 
-def local_metric(X: Any, sigma: float, rho: float) -> Metric:
+def local_metric(X: MatrixLike, sigma: float, rho: float) -> Metric:
     """The diagonal of the metric as a function of points (..., d).
 
     >>> metric = local_metric([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]], sigma=1.0, rho=0.1)

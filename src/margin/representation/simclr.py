@@ -17,6 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, default, parameter
@@ -106,7 +107,9 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     network_: dict[str, Any] = attribute(PROJECTED_ENCODER)
     _stored_rules = (encoder_is_stored,)
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn from images ``X``, yielding records; ``state`` continues a fit exactly. ``y`` is not used."""
         self._check_parameters()
         images = check_images(self, X, self.image_shape, self.channels)
@@ -124,11 +127,11 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
             }
         yield from self._train(self._loss, ImageRows.of(images), train, valid, seed=seed, state=state)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """The representation h of every image."""
         return self._encode(X, project=False)
 
-    def project(self, X: Any) -> np.ndarray:
+    def project(self, X: MatrixLike) -> np.ndarray:
         """What the projection head makes of the representation: what the loss compares."""
         return self._encode(X, project=True)
 
@@ -144,7 +147,7 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         exported = Standardized(module.body.encoder, self.network_["center"], self.network_["scale"])
         return exported.to(device_of(module)).eval()
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)
         return self._ready_module(), torch.from_numpy(self._images(X)).to(next(self._ready_module().parameters()))
 

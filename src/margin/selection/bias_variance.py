@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.arguments import integer
+from margin.core.array_types import MatrixLike
 from margin.core.randomness import RandomLike, as_generator, seed_estimator
 from margin.data.splits import random_split
 from margin.selection.known_truth import ClassificationProblem, RegressionProblem
@@ -238,16 +239,16 @@ class _Rows:
             if self.names is None or len(np.unique(self.y[drawn])) > 1 or len(np.unique(self.y)) == 1:
                 return rows_of(self.X, drawn), self.y[drawn]  # a classifier needs two classes to learn from
 
-    def targets(self, rng: np.random.Generator, X: Any) -> np.ndarray:
+    def targets(self, rng: np.random.Generator, X: MatrixLike) -> np.ndarray:
         return self.truth
 
-    def mean(self, X: Any) -> np.ndarray:
+    def mean(self, X: MatrixLike) -> np.ndarray:
         return self.truth
 
-    def noise_variance(self, X: Any) -> np.ndarray:
+    def noise_variance(self, X: MatrixLike) -> np.ndarray:
         return np.zeros(len(self.truth))
 
-    def probabilities(self, X: Any) -> np.ndarray:
+    def probabilities(self, X: MatrixLike) -> np.ndarray:
         assert self.names is not None
         return np.eye(len(self.names))[self.truth]
 

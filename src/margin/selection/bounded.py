@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.invariants import NO_COLUMNS, Form, Real, steps_are_named_models
 from margin.core.streaming import RowBlock, Stream
 from margin.foundations.statistics.streaming import Moments
@@ -74,7 +75,7 @@ class BoundedPipeline(Pipeline):
         super().fit(X, y, **params)
         return self.learn_bounds(y)
 
-    def learn_bounds(self, y: Any) -> BoundedPipeline:
+    def learn_bounds(self, y: ArrayLike) -> BoundedPipeline:
         """What of the targets is needed to bound a prediction; ``fit`` calls it."""
         targets = np.asarray(y, dtype=np.float64)
         self.lowest_, self.highest_ = float(targets.min()), float(targets.max())
@@ -94,7 +95,7 @@ class BoundedPipeline(Pipeline):
         beyond = self.margin * self.deviation_ if self.deviation_ else 0.0
         return self.lowest_ - beyond, self.highest_ + beyond
 
-    def predict(self, X: Any, **params: Any) -> Any:
+    def predict(self, X: MatrixLike, **params: Any) -> Any:
         """What the last step predicts, within the bounds."""
         predicted = super().predict(X, **params)
         if isinstance(predicted, tuple):  # the mean comes with its standard deviation
@@ -118,7 +119,7 @@ def _merged_extents(first: tuple[float, float, Moments], second: tuple[float, fl
     return min(first[0], second[0]), max(first[1], second[1]), first[2].merge(second[2])
 
 
-def bounded_prediction(model: Any, X: Any) -> tuple[np.ndarray, float]:
+def bounded_prediction(model: Any, X: MatrixLike) -> tuple[np.ndarray, float]:
     """The prediction of a fitted ``model`` for ``X`` and how far it would have left the training targets unbounded
     (:meth:`BoundedPipeline.excess`); 0 for a model without bounds.
 

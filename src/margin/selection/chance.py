@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.metrics import Metric
 from margin.selection.outputs import PROBABILITIES, Output, scores_of
 
@@ -65,7 +66,7 @@ class BestGuessClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, metric: Metric, random_state: int = 0):
         self.metric, self.random_state = metric, random_state
 
-    def fit(self, X: Any, y: Any) -> BestGuessClassifier:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> BestGuessClassifier:
         y = np.asarray(y)
         self.classes_, counts = np.unique(y, return_counts=True)
         self.frequencies_ = counts / len(y)
@@ -112,7 +113,7 @@ class BestGuessRegressor(RegressorMixin, BaseEstimator):
     def __init__(self, metric: Metric):
         self.metric = metric
 
-    def fit(self, X: Any, y: Any) -> BestGuessRegressor:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> BestGuessRegressor:
         y = np.asarray(y, dtype=np.float64)
         constants = list(_constants(y))
         gains = [_gain(self.metric, np.full(len(y), value), y) for value in constants]

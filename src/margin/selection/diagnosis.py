@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.arguments import finite, integer, real
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.randomness import RandomLike, as_generator
 from margin.data.splits import random_split
 from margin.metrics import metric
@@ -162,8 +163,8 @@ def in_words(curve: LearningCurve, baseline: float, baseline_on_training_rows: f
 
 def learning_curve(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     sizes: Any = (0.125, 0.25, 0.5, 1.0),
     *,
     metric_name: str,

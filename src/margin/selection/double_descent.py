@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.arguments import finite, integer
+from margin.core.array_types import ArrayLike
 from margin.linear.interpolation import minimum_norm_solution
 
 __all__ = ["WidthSweep", "legendre_features", "random_relu_features", "width_sweep"]
@@ -38,7 +39,7 @@ class WidthSweep:
         return int(self.widths[fitted[0]]) if len(fitted) else None
 
 
-def width_sweep(Phi: Any, y: Any, Phi_test: Any, y_test: Any, widths: Any, alpha: float = 0.0) -> WidthSweep:
+def width_sweep(Phi: Any, y: ArrayLike, Phi_test: Any, y_test: Any, widths: Any, alpha: float = 0.0) -> WidthSweep:
     """Fit on the first p columns of ``Phi`` (n, P), for every p in ``widths``; targets (n,) or, for several outputs
     that share the features, (n, q)."""
     where = "width_sweep"

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Domain, Optional
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, ListOf, ModelWith
@@ -140,18 +141,18 @@ class BlendClassifier(ClassifierMixin, _Blend):
         ArrayOf("n_classes", kind="labels"), "The classes, in the order of the columns of probabilities."
     )
 
-    def fit(self, X: Any, y: Any) -> BlendClassifier:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> BlendClassifier:
         """Fit every member."""
         self._fit_members(X, y)
         self.classes_ = np.unique(np.asarray(y))
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Weighted mean of the members' probabilities, (n, classes)."""
         check_is_fitted(self)
         return np.asarray(np.average([m.predict_proba(X) for m in self.estimators_], axis=0, weights=self.weights))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The likeliest class of each row."""
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
@@ -169,12 +170,12 @@ class BlendRegressor(RegressorMixin, _Blend):
 
     estimators_: list[Any] = attribute(ListOf(ModelWith(["predict"], columns="n_features")))
 
-    def fit(self, X: Any, y: Any) -> BlendRegressor:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> BlendRegressor:
         """Fit every member."""
         self._fit_members(X, y)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Weighted mean of the members' predictions."""
         check_is_fitted(self)
         return np.asarray(np.average([m.predict(X) for m in self.estimators_], axis=0, weights=self.weights))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike
 from margin.core.classes import encode_classes
 from margin.data import folds as data_folds
 from margin.data import splits
@@ -119,12 +120,12 @@ class FoldPlan:
 
 
 def plan_folds(
-    y: Any,
+    y: ArrayLike,
     task: str,
     *,
     n_folds: int = 5,
     held_out: float | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     times: Any = None,
     label_name: str = "",
     both_classes: bool = False,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike
 from margin.foundations.statistics import linearity_test
 from margin.linear import LinearRegression, SplineRegression
 from margin.metrics import r2
@@ -23,7 +24,7 @@ class LinearityCheck:
     p_value: float
 
 
-def linearity_check(x: Any, y: Any) -> LinearityCheck:
+def linearity_check(x: Any, y: ArrayLike) -> LinearityCheck:
     """Fit a line and a smoothing spline; the F-test is that of the line within natural splines with five knots.
 
     >>> x = np.linspace(0, 6, 60)

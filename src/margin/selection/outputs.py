@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.metrics import Metric, UndefinedMetricError
 from margin.selection.bounded import bounded_prediction
 
@@ -39,7 +40,7 @@ class Output:
         return {"predict": self.predicted, method: self.scores}
 
 
-def output_of(model: Any, X: Any, classes: Sequence[Any] = ()) -> Output:
+def output_of(model: Any, X: MatrixLike, classes: Sequence[Any] = ()) -> Output:
     """Ask a fitted model about ``X``; ``classes`` are those of the comparison, none for a regression.
 
     Probabilities are computed once: the prediction is the likeliest class unless its class decides

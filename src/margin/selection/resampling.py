@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.arguments import integer
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.randomness import RandomLike, as_generator
 from margin.data.folds import random_folds, stratified_folds
 from margin.metrics import metric
@@ -78,8 +79,8 @@ def repeated_folds(y: Any, k: int = 5, repeats: int = 10, *, stratify: bool = Fa
 
 def cross_validate(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     folds: int | Iterable[tuple[np.ndarray, np.ndarray]] = 5,
     *,
     metric_name: str,
@@ -146,8 +147,8 @@ class NestedCrossValidation:
 def nested_cross_validate(
     model: Any,
     grid: Mapping[str, Sequence[Any]],
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
     metric_name: str,
     outer: int = 5,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.full_disk import is_full_disk
 from margin.metrics import Metric
 from margin.selection.outputs import output_of, scores_of
@@ -33,7 +34,7 @@ Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 def search_settings(
     model: Any,
     space: Mapping[str, Any],
-    X: Any,
+    X: MatrixLike,
     y: np.ndarray,
     folds: Folds,
     metric: Metric,
@@ -190,7 +191,7 @@ class TunedModel(BaseEstimator):
         self.model, self.space, self.metric, self.folds = model, space, metric, folds
         self.n_settings, self.seed, self.journal = n_settings, seed, journal
 
-    def fit(self, X: Any, y: Any) -> TunedModel:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> TunedModel:
         """Search, then fit the setting found to all rows."""
         self.setting_, self.inner_score_ = search_settings(
             self.model,
@@ -206,7 +207,7 @@ class TunedModel(BaseEstimator):
         self.best_ = clone(self.model).set_params(**self.setting_).fit(X, y)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> Any:
         """What the model with the setting found predicts."""
         return self.best_.predict(X)
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import MatrixLike
 from margin.core.category_encoding import encode_numbers, encode_strings
 from margin.core.parallel import over_ranges
 from margin.core.sparse_input import dense_rows
@@ -66,7 +67,7 @@ def tree_shap(tree: TreeArrays, X: np.ndarray) -> Attribution:
     return Attribution(values, _expectation(tree))
 
 
-def explain(model: Any, X: Any) -> Attribution:
+def explain(model: Any, X: MatrixLike) -> Attribution:
     """Attributions for a fitted tree, forest or boosted ensemble of this package, in the units it adds trees up in.
 
     For boosting these are raw predictions (log-odds, logarithms of means), for the others values or class fractions.

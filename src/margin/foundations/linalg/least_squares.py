@@ -10,25 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.foundations.linalg.arguments import Array, as_matrix, as_vector
 from margin.foundations.linalg.solving import solve
 
 __all__ = ["loaded_least_squares", "normal_equations", "squared_error", "squared_error_gradient"]
 
 
-def squared_error(X: Any, y: Any, theta: Any) -> float:
+def squared_error(X: MatrixLike, y: ArrayLike, theta: Any) -> float:
     r""":math:`\|y - X\theta\|^2`; X is (n, d), y is (n,), theta is (d,)."""
     X, y, theta = _arguments("squared_error", X, y, theta)
     return float(np.sum((y - X @ theta) ** 2))
 
 
-def squared_error_gradient(X: Any, y: Any, theta: Any) -> Array:
+def squared_error_gradient(X: MatrixLike, y: ArrayLike, theta: Any) -> Array:
     r""":math:`\nabla_\theta\|y - X\theta\|^2 = 2X^\top X\theta - 2X^\top y`, by way of the residual."""
     X, y, theta = _arguments("squared_error_gradient", X, y, theta)
     return 2 * X.T @ (X @ theta - y)
 
 
-def normal_equations(X: Any, y: Any) -> Array:
+def normal_equations(X: MatrixLike, y: ArrayLike) -> Array:
     r"""The :math:`\theta^*` at which the gradient vanishes: :math:`X^\top X\theta^* = X^\top y`, solved by Cholesky.
 
     nd^2 + d^3/3 operations. Forming :math:`X^\top X` squares the condition number of X. If its columns are dependent
@@ -41,7 +42,7 @@ def normal_equations(X: Any, y: Any) -> Array:
     return solve(X.T @ X, X.T @ y, method="cholesky")
 
 
-def loaded_least_squares(X: Any, y: Any, delta: float) -> Array:
+def loaded_least_squares(X: MatrixLike, y: ArrayLike, delta: float) -> Array:
     r"""Diagonal loading: :math:`(X^\top X + \delta I)\theta = X^\top y` with :math:`\delta > 0`.
 
     The smallest eigenvalue of the matrix is at least :math:`\delta`, so there is always one solution; as

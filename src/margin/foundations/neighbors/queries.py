@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from margin.core.arguments import finite
+from margin.core.array_types import MatrixLike
 from margin.foundations.neighbors.geometry import Geometry, geometry
 from margin.foundations.neighbors.pairwise import PairwiseIndex
 from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
@@ -32,7 +33,7 @@ class Neighbors(NamedTuple):
 
 
 def nearest(
-    X: Any,
+    X: MatrixLike,
     Q: Any,
     k: int,
     metric: str = "euclidean",
@@ -59,7 +60,7 @@ def nearest(
 
 
 def radius_neighbors(
-    X: Any,
+    X: MatrixLike,
     Q: Any,
     radius: float,
     metric: str = "euclidean",

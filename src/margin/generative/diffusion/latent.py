@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.arguments import finite
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Either, Flag, Integer, Nested, Optional, Seed
 from margin.core.estimator import RUNNING, IterativeEstimator, Loop
 from margin.core.invariants import ArrayOf, ModelWith, optional
@@ -88,7 +89,9 @@ class LatentDiffusion(DeviceInside, IterativeEstimator):
     code_center_: np.ndarray = attribute(ArrayOf("n_codes"), "Mean of every coordinate of the codes.")
     code_scale_: np.ndarray = attribute(ArrayOf("n_codes"), "Deviation of every coordinate of the codes.")
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn from ``X`` (``y`` goes to a conditional diffusion), yielding the records of both models."""
         self._check_parameters()
         flat_rows, picture = flat_pictures("LatentDiffusion", X)
@@ -155,7 +158,7 @@ class LatentDiffusion(DeviceInside, IterativeEstimator):
         for done, codes in self._code_path(n_samples, random_state, options):
             yield done, self.decode(codes)
 
-    def encode(self, X: Any) -> np.ndarray:
+    def encode(self, X: MatrixLike) -> np.ndarray:
         """The code of every row."""
         check_is_fitted(self)
         flat_rows, picture = flat_pictures("LatentDiffusion", X)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from margin.core.arguments import real
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf, optional
@@ -189,7 +190,12 @@ class DiffusionModel(NeuralEstimator):
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def sample(
-        self, n_samples: int = 1, random_state: RandomLike = None, *, y: Any = None, guidance_scale: float | None = None
+        self,
+        n_samples: int = 1,
+        random_state: RandomLike = None,
+        *,
+        y: ArrayLike | None = None,
+        guidance_scale: float | None = None,
     ) -> np.ndarray:
         """New rows; a conditional model draws the classes ``y`` (one, or one per row), or any without."""
         for _, rows in self.sample_path(n_samples, random_state, y=y, guidance_scale=guidance_scale):  # noqa: B007
@@ -218,7 +224,7 @@ class DiffusionModel(NeuralEstimator):
         for done, x in enumerate(states, 1):
             yield min(done / steps, 1.0), Scaling(self.center_, self.scale_).undo(flat(self, x.numpy(force=True)))
 
-    def denoise(self, X: Any, t: int) -> np.ndarray:
+    def denoise(self, X: MatrixLike, t: int) -> np.ndarray:
         """The clean rows that the network sees behind noisy rows ``X`` (as they would be at step ``t``, unscaled)."""
         module, schedule = self._ready_module(), self._schedule()
         if not 1 <= t <= schedule.n_steps:
@@ -243,11 +249,11 @@ class DiffusionModel(NeuralEstimator):
         reconstruction, prior, consistency = (torch.cat(part) for part in zip(*parts))
         return BoundParts(reconstruction - float(np.log(self.scale_).sum()), prior, consistency)
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """A lower bound of the log-density of every row, in nats."""
         return finite_values(type(self).__name__, "X", X, lambda: self.bound_parts(X).total.numpy(force=True))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """The mean of ``score_samples``."""
         return float(self.score_samples(X).mean())
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from margin.core.arguments import real
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
@@ -173,7 +174,7 @@ class ScoreModel(NeuralEstimator):
                 x = denoise_by_score(x, score(x, smallest), smallest)
             yield done / len(levels), self._unscale(x)
 
-    def score_field(self, X: Any, noise: float) -> np.ndarray:
+    def score_field(self, X: MatrixLike, noise: float) -> np.ndarray:
         r""":math:`\nabla_x \log p_\sigma(x)` at every row, in the units of the data.
 
         :math:`p_\sigma` is the density of the data after noise of deviation ``noise`` (times ``scale_`` of each column)
@@ -182,7 +183,7 @@ class ScoreModel(NeuralEstimator):
         x, sigma = self._noisy(X, noise)
         return self._flat(self._score(self._ready_module(), x, sigma)) / self.scale_
 
-    def denoise(self, X: Any, noise: float) -> np.ndarray:
+    def denoise(self, X: MatrixLike, noise: float) -> np.ndarray:
         """The expected clean row behind every row that has noise of deviation ``noise`` (times ``scale_``)."""
         x, sigma = self._noisy(X, noise)
         return self._unscale(denoise_by_score(x, self._score(self._ready_module(), x, sigma), sigma))

@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf
@@ -117,7 +118,9 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
     network_: dict[str, Any] = attribute(CYCLE_NETWORK)
     _stored_rules = (cycle_is_stored,)
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn from the sets ``X`` (A) and ``y`` (B), yielding records with the losses and the cycle's error."""
         self._check_parameters()
         if y is None:
@@ -151,7 +154,7 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
         everything, nothing = np.arange(len(rows)), np.arange(0)
         yield from self._train(no_objective, rows, everything, nothing, seed=seed, state=state)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Rows of the first set as rows of the second."""
         check_is_fitted(self)
         self._refuse_other_pictures("X", X, self.network_["shape"])
@@ -159,7 +162,7 @@ class CycleGAN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GameEstimator)
         A = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
         return self._translate("forth", A, self._of_a, self._of_b)
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: MatrixLike) -> np.ndarray:
         """Rows of the second set as rows of the first."""
         check_is_fitted(self)
         self._refuse_other_pictures("X", X, self.network_["shape"])

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from margin.core.arguments import finite
+from margin.core.array_types import ArrayLike
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import ArrayOf, optional
@@ -187,7 +188,7 @@ class GAN(GameEstimator):
         everything, nothing = np.arange(len(X)), np.arange(0)
         yield from self._train(no_objective, rows, everything, nothing, seed=seed, state=state)
 
-    def sample(self, n_samples: int = 1, random_state: RandomLike = None, *, y: Any = None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None, *, y: ArrayLike | None = None) -> np.ndarray:
         """New rows; a conditional model draws the classes ``y`` (one, or one per row), or any of them without."""
         check_is_fitted(self)
         if not Integer(low=1).accepts(n_samples):
@@ -198,7 +199,7 @@ class GAN(GameEstimator):
             y = self.classes_[rng.integers(len(self.classes_), size=n_samples)]
         return self.generate(z, y=y)
 
-    def generate(self, Z: Any, *, y: Any = None) -> np.ndarray:
+    def generate(self, Z: Any, *, y: ArrayLike | None = None) -> np.ndarray:
         """The rows that the generator makes of noise ``Z``."""
         module, Z = self._ready_module(), self._noise("Z", Z)
         if y is None and self.classes_ is not None:

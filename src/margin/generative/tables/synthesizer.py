@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Either, Flag, Integer, Nested, Optional, Seed
 from margin.core.estimator import RUNNING, IterativeEstimator
 from margin.core.invariants import ModelWith, TrueOrFalse
@@ -64,7 +65,9 @@ class TableSynthesizer(DeviceInside, IterativeEstimator):
     is_frame_: bool = attribute(TrueOrFalse(), "Whether rows were given as a DataFrame, and are drawn as one.")
     _stored_rules = (columns_are_stored,)
 
-    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+    def iterate(
+        self, X: MatrixLike, y: ArrayLike | None = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
         """Learn from ``X`` (``y`` goes to a conditional model), yielding the model's records."""
         self._check_parameters()
         self.is_frame_, arrays = self._arrays(X, reset=True)
@@ -89,7 +92,7 @@ class TableSynthesizer(DeviceInside, IterativeEstimator):
         check_is_fitted(self)
         return self.decode(self.model_.sample(n_samples, random_state, **options))
 
-    def encode(self, X: Any) -> np.ndarray:
+    def encode(self, X: MatrixLike) -> np.ndarray:
         """The coordinates of rows."""
         check_is_fitted(self)
         return self._coordinates(self._arrays(X, reset=False)[1])

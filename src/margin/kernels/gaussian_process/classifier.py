@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Flag, Integer, Optional
 from margin.core.estimator import IterativeEstimator
@@ -125,7 +126,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
             )
         warn_of_bounds(self, self.kernels_)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """The mean of the latent functions: (n,) for two classes, else (n, classes), of pairs their votes."""
         means = self._means(self._check(X))
         if len(means) == 1:
@@ -134,7 +135,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
             return np.column_stack(means)
         return votes_with_confidence(np.column_stack(means), len(self.classes_))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classes, (n, classes): the sigmoid averaged over the latent uncertainty."""
         at = self._check(X)
         if len(self.classes_) > 2 and self.multi_class == "one_vs_one":
@@ -148,7 +149,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
         probabilities = np.column_stack(columns)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
-    def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def latent_mean_and_variance(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the latent function of two classes at every row, (n,) each."""
         at = self._check(X)
         if len(self.kernels_) > 1:
@@ -158,7 +159,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
         known, root, factor = self.X_train_[self.train_rows_[0]], self.root_weights_[0], self.factors_[0]
         return self._means(at)[0], posterior_variance(self.kernels_[0], known, at, factor, root)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class of every row."""
         if len(getattr(self, "kernels_", ())) == 1:
             # The averaged sigmoid is above one half exactly where the mean is positive.

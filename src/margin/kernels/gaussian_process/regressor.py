@@ -16,6 +16,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, ModelWith, OneOf, Real, sometimes
@@ -148,7 +149,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         return kernel.clone_with_theta(theta)
 
     def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, *, with_noise: bool | None = None
+        self, X: MatrixLike, return_std: bool = False, return_cov: bool = False, *, with_noise: bool | None = None
     ) -> Any:
         """The mean at every row, (n,) or (n, targets); with its standard deviation or covariance if asked.
 
@@ -175,7 +176,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         return mean, scale * covariance + noise * identity
 
     def sample_y(
-        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, with_noise: bool | None = None
+        self, X: MatrixLike, n_samples: int = 1, random_state: Any = 0, *, with_noise: bool | None = None
     ) -> np.ndarray:
         """Functions at the rows of X, (n, n_samples) or (n, targets, n_samples): from the posterior, or from the prior
         before any fit."""
@@ -217,7 +218,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         tags.requires_fit = False  # before a fit the prior answers
         return tags
 
-    def log_density(self, X: Any, y: Any) -> np.ndarray:
+    def log_density(self, X: MatrixLike, y: ArrayLike) -> np.ndarray:
         """log p(y | x, training rows) of every row, noise included: what calibrated uncertainty maximizes."""
         mean, std = self.predict(X, return_std=True, with_noise=True)
         y = np.asarray(y, dtype=np.float64)

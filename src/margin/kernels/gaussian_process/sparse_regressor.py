@@ -17,6 +17,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count, ModelWith, OneOf, Real, sometimes
@@ -113,7 +114,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
             warn_user(sentence, ConvergenceWarning)
         warn_of_bounds(self, [self.kernel_])
 
-    def predict(self, X: Any, return_std: bool = False, *, with_noise: bool = True) -> Any:
+    def predict(self, X: MatrixLike, return_std: bool = False, *, with_noise: bool = True) -> Any:
         """The mean at every row; with its standard deviation if asked (of f alone if ``with_noise`` is False)."""
         check_is_fitted(self)
         at = validate_squarable(self, X, reset=False, dtype=np.float64, order="C")
@@ -134,7 +135,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
         variance = self.y_std_**2 * np.maximum(np.concatenate(variances), 0.0)
         return mean, np.sqrt(variance + (self.noise_ if with_noise else 0.0))
 
-    def log_density(self, X: Any, y: Any) -> np.ndarray:
+    def log_density(self, X: MatrixLike, y: ArrayLike) -> np.ndarray:
         """log p(y | x, training rows) of every row, noise included."""
         mean, std = self.predict(X, return_std=True, with_noise=True)
         y = np.asarray(y, dtype=np.float64)

@@ -20,6 +20,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import RUNNING, IterativeEstimator
 from margin.core.invariants import ArrayOf, ModelWith
@@ -124,11 +125,11 @@ class PseudoLabel(DeviceInside, ClassifierMixin, IterativeEstimator):
             for name in RUNNING:
                 student.__dict__.pop(name, None)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class."""
         return self._ready().predict_proba(self._check(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class."""
         return self._ready().predict(self._check(X))
 

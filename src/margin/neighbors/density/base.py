@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, ListOf, StringOf
@@ -54,11 +55,11 @@ class StateDensity(DensityMixin, ColumnReading, Estimator):
 
     log_density_kind = "exact"
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """The mean log-density of the rows."""
         return float(self.score_samples(X).mean())
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """The exact log-density of every row, in nats; a category that was never seen has probability 0.
 
         Missing entries (NaN) are summed out: the row scores what is known of it.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Number
 from margin.core.invariants import ArrayOf, ListOf
 from margin.core.parameters import attribute, parameter
@@ -92,7 +93,7 @@ class HistogramDensity(StateDensity):
         one_probability_per_state,
     )
 
-    def fit(self, X: Any, y: Any = None) -> HistogramDensity:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> HistogramDensity:
         """Count the states of every column; ``y`` is ignored."""
         codes = self._learn_columns(X)
         counts = [np.bincount(c[c >= 0], minlength=size) for c, size in zip(codes.T, self._sizes())]

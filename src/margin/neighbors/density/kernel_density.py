@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Integer, Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.invariants import ArrayOf, Real
@@ -79,7 +80,7 @@ class KernelDensity(DensityMixin, Estimator):
 
     log_density_kind = "exact"
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelDensity:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> KernelDensity:
         """Keep the rows; ``y`` is ignored."""
         self._check_parameters()
         rows = validate_squarable(self, X, dtype=np.float64, order="C", copy=True)
@@ -170,7 +171,7 @@ class KernelDensity(DensityMixin, Estimator):
             result[doubtful] = self._all_rows(space, X[doubtful])
         return result
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """The total log-density of the rows, as scikit-learn has it."""
         return float(self.score_samples(X).sum())
 

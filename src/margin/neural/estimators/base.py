@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from margin.core.array_types import MatrixLike
 from margin.core.estimator import IterativeEstimator
 from margin.core.new_rows import require_fitted
 from margin.core.parameters import attribute
@@ -130,7 +131,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         """Highest score of the held-out rows after any epoch; None without any."""
         return max(self.validation_scores_) if self.validation_scores_ else None
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         """The outputs (n, k) as a torch function of rows, and ``X`` as such rows, in its own units.
 
         Outputs are scores of classes before the softmax, targets in their units, or the numbers of a representation;

@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
+from margin.core.array_types import MatrixLike
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.cnn import CNNEstimator
@@ -79,7 +80,7 @@ class CNNRegressor(RegressorMixin, StandardizedTargets, CNNEstimator):
         scaled = Scaling(self.target_center_, self.target_scale_).apply(Y).astype(np.float32)
         return self._rows(images, scaled, weight)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         check_is_fitted(self)
         return self._predict_images(self._images(X, reset=False))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from margin.core.array_types import MatrixLike
 from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.neural.estimators.class_scores import tell_of_nothing_learned
@@ -69,16 +70,16 @@ class ImageClassifier(ClassTargets, ImageEstimator):
         images, codes, weight = weighted_rows(self, images, codes, given.weight)
         return self._rows(*self._class_weighted(images, codes, self.classes_, weight))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probability of every class."""
         check_is_fitted(self)
         return self._log_proba(self._images(X, reset=False))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class of every image; of several labels those more probable than not."""
         check_is_fitted(self)
         return self._predict_images(self._images(X, reset=False))

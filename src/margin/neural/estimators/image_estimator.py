@@ -13,6 +13,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import StringOf
@@ -79,7 +80,13 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
         c, h, w = self.network_["shape"]
         return c, h, w
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation_data: Any = None,
+    ) -> Self:
         """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all.
 
         ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out images; with
@@ -90,9 +97,9 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
     @abstractmethod
     def iterate(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         validation_data: Any = None,
         *,
         state: dict[str, Any] | None = None,
@@ -100,7 +107,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
         """Learn as ``fit`` does, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     @abstractmethod
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """What is predicted for every image."""
 
     def predict_files(self, files: Iterable[str | os.PathLike[str]]) -> np.ndarray:
@@ -221,7 +228,7 @@ class ImageEstimator(ImageParameters, RegularizedWeights, FineTuning):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what convolutions cost is counted in the first step
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)
         module = self._ready_module()
         images = np.require(self._images(X, reset=False), requirements=["W"])

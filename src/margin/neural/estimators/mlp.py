@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Flag, Integer, Named, Number, Optional
 from margin.core.invariants import ArrayOf
 from margin.core.new_rows import validate_new_rows
@@ -120,7 +121,13 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
         """Number of outputs of the network."""
         return int(self.network_["sizes"][-1])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation_data: Any = None,
+    ) -> Self:
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
 
         ``validation_data``, (X, y) or (X, y, sample_weight), judges every epoch in place of held-out rows; with
@@ -131,9 +138,9 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
     @abstractmethod
     def iterate(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         validation_data: Any = None,
         *,
         state: dict[str, Any] | None = None,
@@ -247,7 +254,7 @@ class MLPEstimator(InitialWeights, RegularizedWeights, LearnsFromStreams, Neural
         dense = (scaling.apply(piece.toarray() if issparse(piece) else piece) for piece in pieces)
         return np.concatenate([self._evaluate(module, part) for part in dense])
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
         X = validate_new_rows(self, X, dtype=FLOATS, order="C")
         x = torch.from_numpy(np.array(X)).to(next(module.parameters()))

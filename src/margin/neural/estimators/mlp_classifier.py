@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Number
 from margin.core.invariants import StringOf
 from margin.core.parameters import attribute, parameter
@@ -158,15 +159,15 @@ class MLPClassifier(ClassTargets, MLPEstimator):
             self._pass(X, self._target(y, X.dtype), Supervised(self._class_loss(), several=y.ndim == 2), weight)
         return self
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probability of every class."""
         return self._log_proba_of(self._outputs(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class; of several labels those more probable than not."""
         return self._labels_of(self._outputs(X))
 

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
+from margin.core.array_types import MatrixLike
 from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
 from margin.core.targets import numeric_target
@@ -88,7 +89,7 @@ class MLPRegressor(RegressorMixin, StandardizedTargets, MLPEstimator):
         self._pass(X, Scaling(self.target_center_, self.target_scale_).apply(Y), self._objective())
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._apply_link(self._outputs(X), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)

@@ -22,6 +22,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Function, Optional, Options
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
@@ -87,11 +88,16 @@ class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
 
     @abstractmethod
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` and ``y``; rows may have any shape, and weights if the criterion gives a loss per row."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -175,7 +181,7 @@ class ModuleEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what a user's layers cost is counted in the first step
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         if self.dtype == "int64":
             raise TypeError(f"{type(self).__name__}: rows of dtype 'int64' have no gradients; dtype must be a float.")
         module = self._ready_module()

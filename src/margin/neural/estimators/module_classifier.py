@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from torch import Tensor
 
+from margin.core.array_types import MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import attribute
 from margin.core.records import Record
@@ -69,15 +70,15 @@ class NeuralClassifier(ClassifierMixin, LossOfClasses, ModuleEstimator):
             )
         return loss(outputs, y, training)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probability of every class."""
         return log_probabilities(self._outputs(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class."""
         best = self._outputs(X).argmax(axis=1)
         return self.classes_[best]

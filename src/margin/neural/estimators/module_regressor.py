@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from torch import Tensor, nn
 
+from margin.core.array_types import MatrixLike
 from margin.core.invariants import Count, TrueOrFalse
 from margin.core.parameters import attribute
 from margin.core.records import Record
@@ -65,7 +66,7 @@ class NeuralRegressor(RegressorMixin, LossOfTargets, ModuleEstimator):
 
         yield from self._learn(X, target, weight, of_rows, None, score, state)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._outputs(X)
         outputs = outputs.reshape(len(outputs), -1)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Integer, Number
 from margin.core.parameters import parameter
 from margin.core.records import Record
@@ -77,7 +78,7 @@ class RateRange:
 
 
 def find_rate(
-    model: Any, X: Any, y: Any = None, *, low: float = 1e-6, high: float = 1.0, steps: int = 100
+    model: Any, X: MatrixLike, y: ArrayLike | None = None, *, low: float = 1e-6, high: float = 1.0, steps: int = 100
 ) -> RateRange:
     """Train a copy of ``model`` for at most ``steps`` updates at rates from ``low`` to ``high``.
 

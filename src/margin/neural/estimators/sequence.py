@@ -15,6 +15,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_y, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.invariants import ArrayOf, TrueOrFalse
@@ -76,11 +77,16 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
 
     @abstractmethod
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from series ``X`` and ``y``.
 
         ``X`` is a list of arrays (steps, channels) or (steps,), a 3-D array (series, steps, channels) padded with NaN
@@ -88,7 +94,7 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
         """
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
-    def hidden_states(self, X: Any) -> list[np.ndarray]:
+    def hidden_states(self, X: MatrixLike) -> list[np.ndarray]:
         """The states of the last layer after every step of every series, (steps, units) each."""
         module: Any = self._ready_module()
         series = self._scale_rows(self._series(X, reset=False))
@@ -142,7 +148,7 @@ class SequenceEstimator(RegularizedWeights, NeuralEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what the steps cost is counted in the first update
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
         x = self._to_device(self._series(X, reset=False))
         center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
@@ -189,15 +195,15 @@ class SequenceClassifier(ClassifierMixin, LossOfClasses, SequenceEstimator):
         objective = Supervised(self._class_loss())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probability of every class."""
         return log_probabilities(self._outputs(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class."""
         best = self._outputs(X).argmax(axis=1)
         return self.classes_[best]
@@ -242,7 +248,7 @@ class SequenceRegressor(RegressorMixin, StandardizedTargets, SequenceEstimator):
         score = partial(explained_variance, prediction=loss.prediction)
         yield from self._train(Supervised(loss), rows, train, valid, seed=seed, state=state, score=score)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._apply_link(self._outputs(X), len(self.target_center_))
         Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)

@@ -19,6 +19,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.category_encoding import (
     CATEGORICAL,
     FROM_DTYPE,
@@ -119,7 +120,13 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
     network_: dict[str, Any] = attribute(SIDE_BY_SIDE)
     _stored_rules = (side_by_side_layers_are_stored,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation_data: Any = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation_data: Any = None,
+    ) -> Self:
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all.
 
         Missing numbers (NaN) and columns of categories are read as they are, see ``categorical_features``.
@@ -132,9 +139,9 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
     @abstractmethod
     def iterate(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         validation_data: Any = None,
         *,
         state: dict[str, Any] | None = None,
@@ -244,7 +251,7 @@ class TabularNetEstimator(RegularizedWeights, LearnsFromStreams, NeuralEstimator
                 trains[validation_split(n_rows, self.validation_fraction, first + m, labels)[1], m] = False
         return trains
 
-    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    def differentiable(self, X: MatrixLike) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         module = self._ready_module()
         if not self._inputs().plain:
             raise TypeError(

@@ -12,6 +12,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length
 from torch import Tensor
 
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Number
 from margin.core.invariants import Real
 from margin.core.parameters import attribute, parameter
@@ -97,7 +98,7 @@ class TabularNetClassifier(ClassTargets, TabularNetEstimator):
         X, codes, weight = self._class_weighted(X, codes, self.classes_, weight)
         return X, codes, weight
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Log-probability of every class."""
         rows = self._table(X)
         log_members, temperature = math.log(self.network_["n_networks"]), self.temperature_
@@ -109,11 +110,11 @@ class TabularNetClassifier(ClassTargets, TabularNetEstimator):
 
         return self._average_networks(rows, lambda outputs: fused_logsumexp(logs(outputs), dim=0) - log_members)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probability of every class, the mean over the networks."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class; of several labels those more probable than not."""
         log_proba = self.predict_log_proba(X)
         if self._several:

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 from torch import Tensor
 
+from margin.core.array_types import MatrixLike
 from margin.core.records import Record
 from margin.core.targets import numeric_target
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
@@ -73,7 +74,7 @@ class TabularNetRegressor(RegressorMixin, StandardizedTargets, TabularNetEstimat
         Y = own_targets(self, y, n_targets).astype(X.dtype)
         return X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The targets, the mean over the networks; one column each if there were several in the fit."""
         Y = self._average_networks(self._table(X), lambda outputs: self._predictions(outputs).mean(dim=0))
         Y = Scaling(self.target_center_, self.target_scale_).undo(Y)

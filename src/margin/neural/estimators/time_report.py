@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.training.timing import measuring
 
@@ -50,7 +51,7 @@ class TimeReport:
         return f"{parts} of {sum(self.seconds.values()):.2g} s for {self.steps} updates: {self.hint}."
 
 
-def profile_fit(model: Any, X: Any, y: Any = None, *, seconds: float = 5.0) -> TimeReport:
+def profile_fit(model: Any, X: MatrixLike, y: ArrayLike | None = None, *, seconds: float = 5.0) -> TimeReport:
     """Train a copy of ``model`` for about ``seconds`` and say what the time went to.
 
     "data" is drawing batches, "forward" the network and its loss, "backward" the gradients ("gradient" where both are

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
@@ -77,23 +78,23 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     classes_: np.ndarray = attribute(CLASSES, "The classes, ascending.")
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Weighted votes for minus votes against: of the second class (n,), or of every class (n, classes)."""
         return self._decision(self._votes(self._rows(X)), self.estimator_weights_.sum())
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with most weighted votes."""
         return self._classes_of(self.decision_function(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities that make the votes their optimal decision function: a softmax of them, (n, classes)."""
         return self._probabilities(self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """The logarithm of the probability of every class, (n, classes)."""
         return np.log(self.predict_proba(X))
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`decision_function` after every round."""
         rows = self._rows(X)
         total, weight = np.zeros((rows.shape[0], len(self.classes_))), 0.0
@@ -102,17 +103,17 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             weight += alpha
             yield self._decision(total, weight)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`predict` after every round."""
         for score in self.staged_decision_function(X):
             yield self._classes_of(score)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`predict_proba` after every round."""
         for score in self.staged_decision_function(X):
             yield self._probabilities(score)
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Iterator[float]:
         """The accuracy after every round."""
         from sklearn.metrics import accuracy_score
 
@@ -192,18 +193,18 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     _y_rules = {"y_numeric": True}
     _resamples = True
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The weighted median of what the learners say."""
         predictions = self._answers(self._rows(X))
         return weighted_median(predictions, self.estimator_weights_)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`predict` after every round."""
         predictions = self._answers(self._rows(X))
         for number in range(1, predictions.shape[1] + 1):
             yield weighted_median(predictions[:, :number], self.estimator_weights_[:number])
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Iterator[float]:
         """The coefficient of determination after every round."""
         from sklearn.metrics import r2_score
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count
@@ -120,7 +121,7 @@ class AdaBoost(MemberSequence, IterativeEstimator):
     n_iter_: int = attribute(Count(), "Number of learners.")
     _stored_rules = (members_have_the_same_columns,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn all rounds."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from margin.core.array_types import MatrixLike
 from margin.core.class_weights import row_weights
 from margin.core.classes import check_classes, encode_classes
 from margin.core.number_range import TARGET_ROOM, require_squares
@@ -25,12 +25,12 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
 
     _y_rules = {"y_numeric": True}
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The predicted mean (or median, or quantile) for every row."""
         raw = self._raw(X)
         return self._loss().answer(raw[0])
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`predict` after every round."""
         for raw in self._stage(X):
             yield self._loss().answer(raw[0])
@@ -54,36 +54,36 @@ class BoostedClassifier(ClassifierMixin, BoostedTrees):
     _stratified = True
     _least_weighed_classes = 2
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Raw scores: of the second class (n,), or one per class (n, classes)."""
         raw = self._raw(X)
         return _scores(raw)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """The probability of every class, (n, classes)."""
         raw = self._raw(X)
         return self._probabilities(raw)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """The logarithm of the probability of every class, (n, classes)."""
         return np.log(self.predict_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most probable class of every row."""
         raw = self._raw(X)
         return self._classes_of(raw)
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`decision_function` after every round."""
         for raw in self._stage(X):
             yield _scores(raw)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`predict_proba` after every round."""
         for raw in self._stage(X):
             yield self._probabilities(raw)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """The result of :meth:`predict` after every round."""
         for raw in self._stage(X):
             yield self._classes_of(raw)

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.category_encoding import categorical_flags, encode_strings, find_string_categories
 from margin.core.estimator import IterativeEstimator
 from margin.core.invariants import ArrayOf, Count
@@ -74,14 +75,19 @@ class BoostedTrees(IterativeEstimator):
     _stored_rules = (outputs_divide_trees,)
     _may_be_empty = NODES_AND_SETS
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Grow all rounds; with ``warm_start`` only those that a fitted model does not have yet."""
         self._check_parameters()
         state = self._fitted_state() if self.warm_start and hasattr(self, "trees_") else None
         return self._consume(self.iterate(X, y, sample_weight, state=state), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn, yielding a record per round: training loss, leaves and, if rows are held back, validation loss."""
         yield from self._rounds(X, y, sample_weight, state)
@@ -200,7 +206,7 @@ class BoostedTrees(IterativeEstimator):
         check_is_fitted(self)
         return tree_at(self.trees_, number)
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf in which every row ends in every tree, (n, trees)."""
         return leaves_of(apply_bins(self._rows(X), Bins(**self.bins_)), packed_trees(self.trees_))
 

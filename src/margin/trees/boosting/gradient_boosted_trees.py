@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import encode_classes
 from margin.core.domains import Choice, Either, Nested, Number, Optional
 from margin.core.estimator import RUNNING
@@ -53,7 +54,13 @@ class _GradientBoosting(GradientBoostingParameters, MemberSequence, BoostedTrees
     )
     max_features_: int = attribute(sometimes(Count(low=1)), "Columns drawn for every split.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, monitor: Callable[..., Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        monitor: Callable[..., Any] | None = None,
+    ) -> Self:
         """Grow all rounds; with ``warm_start`` only those that a fitted model does not have yet.
 
         ``monitor`` is called after every round with its number from 0, the model and the values of the round's record;
@@ -267,7 +274,7 @@ class GradientBoostingClassifier(_GradientBoosting, BoostedClassifier):
         "What the first round starts from: None is the best constant, 'zero' is zero, a classifier its probabilities.",
     )
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf in which every row ends in every tree, (n, rounds, trees per round)."""
         leaves = super().apply(X)
         return leaves.reshape(len(leaves), -1, len(self.start_))

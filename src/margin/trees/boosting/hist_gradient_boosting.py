@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.category_encoding import CATEGORICAL
 from margin.core.class_weights import ClassWeight
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
@@ -118,9 +119,9 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
         X_val: Any = None,
         y_val: Any = None,
@@ -134,9 +135,9 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
 
     def iterate(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
         X_val: Any = None,
         y_val: Any = None,

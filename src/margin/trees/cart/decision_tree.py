@@ -19,6 +19,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clon
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.category_encoding import Categories, encode_numbers, string_categories
 from margin.core.domains import Choice
 from margin.core.estimator import Estimator
@@ -113,12 +114,12 @@ class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
         """Number of targets."""
         return self.tree_.n_outputs
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: MatrixLike) -> np.ndarray:
         """The number of the leaf that every row reaches."""
         rows = encoded_rows(self, X)
         return walking.apply(self._tree, rows)
 
-    def decision_path(self, X: Any) -> sp.csr_matrix:
+    def decision_path(self, X: MatrixLike) -> sp.csr_matrix:
         """Which nodes every row passes, sparse (n, nodes)."""
         rows = encoded_rows(self, X)
         return walking.decision_path(self._tree, rows)
@@ -133,12 +134,14 @@ class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
         check_is_fitted(self)
         return structure.n_leaves(self._tree)
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+    def cost_complexity_pruning_path(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
         """``ccp_alphas`` at which pruning changes the tree grown on these rows, and ``impurities`` of the leaves."""
         grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
         return Bunch(**cost_complexity_path(grown._tree))
 
-    def prune(self, X: Any, y: Any, method: str = "reduced-error") -> Self:
+    def prune(self, X: MatrixLike, y: ArrayLike, method: str = "reduced-error") -> Self:
         """Cut the fitted tree back on rows held back from its training.
 
         "reduced-error" cuts every subtree that does not err less than its root alone; "cost-complexity" takes the
@@ -231,17 +234,17 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
         counts = self.tree_.n_classes
         return counts if isinstance(self.classes_, list) else int(counts[0])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> Any:
         """The weighted fractions of the classes in every row's leaf, (n, classes); of several targets a list."""
         rows = encoded_rows(self, X)
         parts = fraction_parts(walking.predict(self._tree, rows), self.classes_)
         return parts if isinstance(self.classes_, list) else parts[0]
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: MatrixLike) -> Any:
         """The logarithm of :meth:`predict_proba`."""
         return logarithms(self.predict_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The most frequent class of every row's leaf, (n,) or (n, targets)."""
         rows = encoded_rows(self, X)
         return labels_of(walking.predict(self._tree, rows), self.classes_)
@@ -291,7 +294,7 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
         coded = encode_numbers(rows, self.categories_)
         return np.array([conditional_expectation(self._tree, row, known)[0] for row in coded])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The mean (or median) of every row's leaf, (n,) or (n, targets)."""
         rows = encoded_rows(self, X)
         value = walking.predict(self._tree, rows)

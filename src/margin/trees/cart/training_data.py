@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.category_encoding import (
     Categories,
     categorical_flags,
@@ -78,7 +79,7 @@ class TrainingData:
 
 
 def training_data(
-    model: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool, reset: bool = True
+    model: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, classify: bool, reset: bool = True
 ) -> TrainingData:
     """Check everything a tree model is given; nothing is written to the model but the names of its columns."""
     owner, given = type(model).__name__, model.categorical_features
@@ -102,7 +103,7 @@ def training_data(
 
 
 def coded_target(
-    model: Any, y: Any, weight: np.ndarray, *, classify: bool
+    model: Any, y: ArrayLike, weight: np.ndarray, *, classify: bool
 ) -> tuple[TargetClasses | None, np.ndarray, np.ndarray]:
     """The classes, class numbers or responses, and the weights of rows, those of their classes included."""
     owner, classes = type(model).__name__, None
@@ -148,7 +149,7 @@ def _targets(owner: str, y: Any) -> np.ndarray:
     return y
 
 
-def encoded_rows(model: Any, X: Any) -> np.ndarray:
+def encoded_rows(model: Any, X: MatrixLike) -> np.ndarray:
     """Rows to be predicted, checked, with categories as codes."""
     check_is_fitted(model)
     X = encode_strings(X, model.categories_)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from margin.core.array_types import MatrixLike
 from margin.trees.cart import structure, walking
 from margin.trees.cart.impurity_importance import impurity_importance
 from margin.trees.cart.several_targets import TargetClasses, stacked_fractions
@@ -96,15 +97,15 @@ class TreeView(Mapping[str, np.ndarray]):
     def weighted_n_node_samples(self) -> np.ndarray:
         return self["weight"]
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of every row."""
         return walking.apply(self._arrays, _rows(X)).astype(np.intp)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The value of every row's leaf, (n, classes) or (n, 1)."""
         return walking.predict(self._arrays, _rows(X))
 
-    def decision_path(self, X: Any) -> sp.csr_matrix:
+    def decision_path(self, X: MatrixLike) -> sp.csr_matrix:
         """Which nodes every row passes, sparse (n, nodes)."""
         return walking.decision_path(self._arrays, _rows(X))
 

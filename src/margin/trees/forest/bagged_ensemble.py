@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
@@ -79,7 +80,7 @@ class Bagging(MemberSequence, IterativeEstimator):
     _sampling: dict[str, Any] = attribute(DRAWS, "How rows and columns of every member were drawn.")
     _stored_rules = (members_see_their_columns,)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit all members."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from margin.core.array_types import MatrixLike
 from margin.core.sparse_input import dense_rows
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.structure import TreeArrays
@@ -27,7 +28,7 @@ def trees_of_members(members: Sequence[Any], columns: Sequence[np.ndarray], outp
     return [_over_all(member, chosen, outputs) for member, chosen in zip(members, columns)]
 
 
-def table_of(member: Any, X: Any) -> np.ndarray:
+def table_of(member: Any, X: MatrixLike) -> np.ndarray:
     """Rows as such members take them, checked once for all of them."""
     owner = type(member).__name__
     return dense_rows(owner, check_array(X, estimator=member, input_name="X", **ROWS))

@@ -8,13 +8,12 @@ gains much, a stump little.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import MatrixLike
 from margin.core.new_rows import validate_new_rows
 from margin.core.parameters import attribute
 from margin.trees.forest.bagged_ensemble import MEMBER_ROWS, Bagging
@@ -50,17 +49,17 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         check_is_fitted(self)
         return len(self.classes_)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """The average of the members' class probabilities, (n, classes)."""
         return self._average(X)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """The logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     @available_if(lambda self: hasattr(member_of(self), "decision_function"))
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """The average of the members' decision functions, (n,) or (n, classes)."""
         check_is_fitted(self)
         X = validate_new_rows(self, X, **MEMBER_ROWS)
@@ -72,7 +71,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         pairs = zip(self.estimators_, self.estimators_features_)
         return np.mean([member.decision_function(X[:, columns]) for member, columns in pairs], axis=0)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest average probability."""
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
@@ -97,7 +96,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
         "NaN where all drew it.",
     )
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The average of the members' predictions, (n,) or (n, targets)."""
         average = self._average(X)
         return average[:, 0] if average.shape[1] == 1 else average

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.category_encoding import Categories, string_categories
 from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
@@ -85,7 +86,7 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
     _sampling: dict[str, Any] | None = attribute(SAMPLING, "How the rows of every tree were drawn.")
     _may_be_empty = SETS
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Grow all trees."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -214,12 +215,12 @@ class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator)
         check_is_fitted(self)
         return self._single(self.trees_[0]).n_outputs_
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf that every row reaches in every tree, (n, trees)."""
         rows = encoded_rows(self, X)
         return walking.apply_all(self.trees_, rows)
 
-    def decision_path(self, X: Any) -> tuple[sp.csr_matrix, np.ndarray]:
+    def decision_path(self, X: MatrixLike) -> tuple[sp.csr_matrix, np.ndarray]:
         """Which nodes every row passes, sparse (n, nodes of all trees), and where the nodes of every tree begin."""
         rows = encoded_rows(self, X)
         paths = [walking.decision_path(tree, rows) for tree in self.trees_]

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from margin.core.array_types import MatrixLike
 from margin.core.invariants import ListOf
 from margin.core.parameters import attribute, default, parameter
 from margin.trees.cart import walking
@@ -60,20 +61,20 @@ class ForestClassifier(ClassifierMixin, Forest):
         check_is_fitted(self)
         return self._single(self.trees_[0]).n_classes_
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> Any:
         """The average over trees of the class fractions in a row's leaf, (n, classes); of several targets a list."""
         parts = fraction_parts(self._average(X), self.classes_)
         return parts if isinstance(self.classes_, list) else parts[0]
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: MatrixLike) -> Any:
         """The logarithm of :meth:`predict_proba`."""
         return logarithms(self.predict_proba(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest average fraction, (n,) or (n, targets)."""
         return labels_of(self._average(X), self.classes_)
 
-    def votes(self, X: Any) -> Any:
+    def votes(self, X: MatrixLike) -> Any:
         """How many trees vote for each class, (n, classes); of several targets a list."""
         rows = encoded_rows(self, X)
         classes = self.classes_ if isinstance(self.classes_, list) else [self.classes_]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from margin.core.array_types import MatrixLike
 from margin.core.invariants import ListOf
 from margin.core.parameters import attribute, default, parameter
 from margin.trees.cart.decision_tree import NUMBER_CRITERION, NUMBER_SENTENCE
@@ -36,7 +36,7 @@ class ForestRegressor(RegressorMixin, Forest):
     )
     _stored_rules = (categories_are_coded,)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The average of the trees' predictions, (n,) or (n, targets)."""
         average = self._average(X)
         return average[:, 0] if average.shape[1] == 1 else average

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Sequence, Text
 from margin.core.estimator import Estimator
 from margin.core.parameters import parameter
@@ -77,7 +78,7 @@ class C45(CategoryTreeClassifier, Estimator):
         True, Flag(), "Whether a cut's gain is reduced by the log2(cuts) / n bits that naming it costs."
     )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> C45:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> C45:
         """Grow the tree, then prune it."""
         self._check_parameters()
         columns, classes, labels, weights = self._training_rows(X, y, sample_weight)

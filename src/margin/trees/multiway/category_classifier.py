@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
+from margin.core.array_types import MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.parameters import Declared, attribute
 from margin.trees.multiway.category_columns import Categories, columns_of, encode_columns
@@ -27,12 +28,12 @@ class CategoryTreeClassifier(ClassifierMixin, Declared):
 
     takes_missing: ClassVar[bool]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with the largest fraction; the first of several."""
         fractions = self.predict_proba(X)
         return self.classes_[fractions.argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """The fractions of the classes among the training rows that a row ends with, (n, classes)."""
         check_is_fitted(self, "tree_")
         return class_fractions(self.tree_, self._encode_rows(self._columns(X, reset=False)))

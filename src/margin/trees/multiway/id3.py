@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.array_types import ArrayLike, MatrixLike
 from margin.core.domains import Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import parameter
@@ -68,12 +69,17 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
     )
     min_gain: float = parameter(0.0, Number(low=0), "Information gain, in bits, that a split needs.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ID3:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> ID3:
         """Grow the whole tree."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Grow, yielding a record per split; nodes not yet split are leaves."""
         self._check_parameters()
