@@ -260,8 +260,7 @@ def _foretold(one: Row, workers: int, scale: float = 1.0) -> PassTime:
     for seconds, size, n, caller in one["passes"]:
         parts = [PartCost(seconds / n, size / n)] * max(1, round(n * scale))
         times.append(simulate_pass(parts, workers, merge=caller / n, bandwidth=LINE, latency=LATENCY))
-    for asking in row_asked(one):
-        times.append(asking_time(asking, workers, scale=scale, bandwidth=LINE, latency=LATENCY))
+    times += [asking_time(asking, workers, scale=scale, bandwidth=LINE, latency=LATENCY) for asking in row_asked(one)]
     if row_asked(one):  # the caller works between the questions, on all rows
         between = scale * max(0.0, one["caller"] - sum(caller for *_, caller in one["passes"]))
         times.append(PassTime(between, 0.0, between))
