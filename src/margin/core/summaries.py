@@ -9,7 +9,6 @@ stream in one sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -96,36 +95,12 @@ def learn_from_stream(model: Any, method: Callable[..., Any], stream: Stream, *a
     if name != "fit":
         raise TypeError(f"{owner}: {name} takes rows; a stream is fitted by fit.")
     model._check_parameters()
-    with _unchanged_by_errors(model):
-        learn_columns(model, stream)
-        summary = stream.reduce(model.summarize, model.merge)
-    return model.solve(summary)
+    learn_columns(model, stream)
+    return model.solve(stream.reduce(model.summarize, model.merge))
 
 
 def _all_iterations(model: Any, stream: Stream) -> Any:
-    return model._consume(_records(model, stream), stream)
-
-
-def _records(model: Any, stream: Stream) -> Iterator[Any]:
-    """The iterations of a model, which stays as it was if the rows cannot be read for the first of them."""
-    records = model.iterate(stream)
-    with _unchanged_by_errors(model):
-        first = next(records, None)
-    if first is not None:
-        yield first
-        yield from records
-
-
-@contextmanager
-def _unchanged_by_errors(model: Any) -> Iterator[None]:
-    """A file that cannot be read, hours into a pass, takes nothing from a model that was fitted before."""
-    before = dict(vars(model))
-    try:
-        yield
-    except Exception:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
+    return model._consume(model.iterate(stream), stream)
 
 
 def learn_columns(model: Any, stream: Stream) -> None:
