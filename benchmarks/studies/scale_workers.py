@@ -29,7 +29,7 @@ from benchmarks.measuring.cluster_simulation import Asking, PartCost, PassTime, 
 from benchmarks.measuring.evidence import Finding
 from benchmarks.measuring.harness import same_threads
 from benchmarks.measuring.study import Row, Study, run
-from benchmarks.peers.scale_fits import LEAVES, ROUNDS, TASKS, columns_of, ours, quality, write_table
+from benchmarks.peers.scale_fits import LEAVES, ROUNDS, TASKS, columns_of, ours, quality, table_files, write_table
 
 MEASURED = ("least squares", "logistic regression", "k-means", "boosting")
 WORKERS, COLUMNS, SMALL_ROWS, FITS = (1, 2, 4), 20, 40_000, 2
@@ -178,9 +178,10 @@ def _digest(model: Any) -> str:
 
 
 def _arrays(folder: Path) -> tuple[Any, Any]:
+    import pandas as pd
     from dask import dataframe
 
-    frame = dataframe.read_parquet(folder)
+    frame = dataframe.from_map(pd.read_parquet, list(map(str, table_files(folder))))  # a file each: no parts are joined
     return frame[columns_of(folder)].to_dask_array(lengths=True), frame["label"].to_dask_array(lengths=True)
 
 
@@ -260,8 +261,7 @@ def _foretold(one: Row, workers: int, scale: float = 1.0) -> PassTime:
     for seconds, size, n, caller in one["passes"]:
         parts = [PartCost(seconds / n, size / n)] * max(1, round(n * scale))
         times.append(simulate_pass(parts, workers, merge=caller / n, bandwidth=LINE, latency=LATENCY))
-    for asking in row_asked(one):
-        times.append(asking_time(asking, workers, scale=scale, bandwidth=LINE, latency=LATENCY))
+    times += [asking_time(asking, workers, scale=scale, bandwidth=LINE, latency=LATENCY) for asking in row_asked(one)]
     if row_asked(one):  # the caller works between the questions, on all rows
         between = scale * max(0.0, one["caller"] - sum(caller for *_, caller in one["passes"]))
         times.append(PassTime(between, 0.0, between))

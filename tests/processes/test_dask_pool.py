@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 import margin
 from margin.metrics import metrics_of
 from margin.selection import Candidate, Task, TrialData, board, dask_pool, plan_folds, run_folds
-from margin.selection.dask_cluster import DaskParts, cluster_client
+from margin.selection.dask_cluster import DaskParts, cluster_client, send_data
 from margin.selection.dask_objects import ObjectsOnDask
 from margin.selection.dask_pool import MOST_LOSSES, DaskPool
 from margin.selection.workers import InProcess
@@ -291,3 +291,17 @@ def test_boosting_grows_on_the_workers(client, tmp_path):
         margin.save(margin.HistGradientBoostingClassifier(max_iter=3).fit(rows), tmp_path / name)
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
     assert asked == [2]  # a thread of the cluster each
+
+
+def test_a_cluster_whose_workers_do_not_come_back_is_said_in_a_sentence():
+    class WithoutWorkers:
+        def wait_for_workers(self, n_workers, timeout):
+            raise TimeoutError
+
+    with pytest.raises(RuntimeError, match=r"^cluster: all workers ended, and none came back within 60s\.$"):
+        send_data(WithoutWorkers(), [1, 2])
+
+
+def test_data_are_sent_as_they_are(client):
+    for data in ([1, 2], (3, 4), np.arange(3)):
+        np.testing.assert_array_equal(send_data(client, data, everywhere=True).result(), data)

@@ -96,9 +96,7 @@ class BoostingRounds:
     what the round took off the latter. A round that draws no rows has zeros there if any other round draws some.
     """
 
-    def __init__(
-        self, data: BoostingData, loss: Loss, settings: BoostingSettings, runner: PartRunner | None = None
-    ):
+    def __init__(self, data: BoostingData, loss: Loss, settings: BoostingSettings, runner: PartRunner | None = None):
         self.data, self.settings = data, settings
         self.predictions, self.held_predictions = data.start.copy(), data.held_start.copy()
         self.loss = loss.adapt(data.y, _rows_first(self.predictions), data.weight)

@@ -20,7 +20,7 @@ from margin.trees.boosting.row_group import ROOT, Division, RowGroup
 
 __all__ = ["GrowerOnWorkers"]
 
-DIVIDED_TOGETHER = 8  # nodes of one message; of those that are divided ahead few are not split in the end
+DIVIDED_TOGETHER = 3  # nodes of one message: more of them save few messages, and more are then not split in the end
 NO_ROOM = -1  # of may_split: the pool has no histogram left
 
 
