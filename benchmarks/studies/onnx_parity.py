@@ -1,7 +1,8 @@
 """Networks in ONNX files beside the networks themselves: ``python -m benchmarks.studies.onnx_parity``.
 
 Every kind of network is fitted for an epoch or two, written, and read by onnxruntime on batches of 1, 2 and 7; the
-largest difference of any number is stored. What depends on chance in training does not matter here: the same weights
+largest difference of any number is stored. A language model reads all tokens at once, and again one by one from the
+cache. What depends on chance in training does not matter here: the same weights
 stand on both sides.
 """
 
@@ -139,6 +140,18 @@ def networks() -> dict[str, Callable[[], Parity]]:
         model = margin.NodeClassifier(**SETTINGS).fit(club, club.target)
         return model, lambda n: dense([club] * n), lambda n: [np.stack([model.predict_proba(club)] * n)]
 
+    def many(architecture: Any, target: np.ndarray, **options: Any) -> Parity:
+        kind = margin.CNNRegressor if target.dtype.kind == "f" else margin.CNNClassifier
+        images = np.kron(IMAGES, np.ones((1, 4, 4), dtype=np.float32))  # as large as the deep ones need
+        model = kind(architecture, **SETTINGS, **options).fit(images, target)
+        ask = model.predict if target.dtype.kind == "f" else model.predict_proba
+        return model, lambda n: {"images": images[:n, None]}, lambda n: [ask(images[:n])]
+
+    def sizes() -> Parity:
+        made = [ring(n) for n in (3, 5, 9, 4)] * 3
+        model = margin.GraphRegressor(**SETTINGS).fit(made, [float(len(g)) for g in made])
+        return model, lambda n: dense(made[:n]), lambda n: [model.predict(made[:n])]
+
     labels = np.stack([ROWS[:, 0] > 0, ROWS[:, 1] > 0], axis=1).astype(int)
     return {
         "MLPClassifier": lambda: rows(margin.MLPClassifier((8,), max_iter=300, random_state=0), y, "predict_proba"),
@@ -146,8 +159,13 @@ def networks() -> dict[str, Callable[[], Parity]]:
             margin.MLPClassifier((8,), max_iter=300, random_state=0), labels, "predict_proba"
         ),
         "TabularNetClassifier": lambda: rows(margin.TabularNetClassifier(**SETTINGS), y, "predict_proba"),
+        "MLPRegressor": lambda: rows(margin.MLPRegressor((8,), max_iter=300, random_state=0), ROWS[:, 0], "predict"),
         "TabularNetRegressor": lambda: rows(margin.TabularNetRegressor(**SETTINGS), ROWS[:, 0], "predict"),
         "CNNClassifier": lambda: pictures(margin.CNNClassifier(["conv 4 3", "pool 2"], **SETTINGS).fit(IMAGES, two)),
+        **{  # type: ignore[misc]
+            f"CNNClassifier, {a}": lambda a=a: many(a, two, width=0.25) for a in ("lenet-5", "vgg-11", "resnet-18", "densenet-40")
+        },
+        "CNNRegressor": lambda: many(["conv 4 3", "pool 2"], IMAGES.mean(axis=(1, 2)).astype(float)),
         "VisionTransformer": lambda: pictures(
             margin.VisionTransformer(d_model=16, n_blocks=2, **SETTINGS).fit(IMAGES, two)
         ),
@@ -162,6 +180,7 @@ def networks() -> dict[str, Callable[[], Parity]]:
         **{f"Segmenter, {a}": lambda a=a: pixels(a) for a in ("unet", "fcn", "hourglass")},  # type: ignore[misc]
         **{f"ObjectDetector, {a}": lambda a=a: objects(a) for a in ("yolo", "detr")},  # type: ignore[misc]
         **{f"GraphClassifier, {a}": lambda a=a: graphs(a) for a in ("gcn", "sage", "gat", "gin")},  # type: ignore[misc]
+        "GraphRegressor": sizes,
         "NodeClassifier": nodes,
     }
 
@@ -182,8 +201,24 @@ def difference(parity: Parity, folder: Path) -> float:
             if model.__class__.__name__ == "ObjectDetector":
                 got = got * 0 if k == 1 else got
             got = got.reshape(truth.shape)
-            worst = max(worst, float(np.max(np.abs(got - truth) / np.maximum(1.0, np.abs(truth)))))
+            worst = max(worst, largest(got, truth))
+        if "past" in given(n):
+            (truth,) = expected(n)
+            worst = max(worst, largest(by_tokens(session, given(n)), truth))
     return worst
+
+
+def largest(got: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.max(np.abs(got - truth) / np.maximum(1.0, np.abs(truth))))
+
+
+def by_tokens(session: Any, given: dict[str, np.ndarray]) -> np.ndarray:
+    """Scores of all tokens, of which the first two are read at once and the others one by one from the cache."""
+    scores, past, ids = [], given["past"], given["ids"]
+    for part in (ids[:, :2], *np.split(ids[:, 2:], ids.shape[1] - 2, axis=1)):
+        found, past = session.run(None, {"ids": part, "past": past})
+        scores.append(found)
+    return np.concatenate(scores, axis=1).astype(np.float64)
 
 
 def main() -> None:
@@ -207,7 +242,8 @@ def main() -> None:
         "onnx-parity",
         "Networks in ONNX files, by onnxruntime",
         protocol="Networks of every kind, written and read by onnxruntime on batches of 1, 2 and 7 rows; differences "
-        "of numbers above 1 are relative to them.",
+        "of numbers above 1 are relative to them. Language models read all tokens at once, and again token by token from "
+        "the cache that the graph gives back.",
         command="python -m benchmarks.studies.onnx_parity",
         findings=findings,
         raw=json.loads(json.dumps(raw)),

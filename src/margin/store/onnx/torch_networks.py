@@ -61,6 +61,7 @@ def export(model: Any) -> bytes:
     assert program is not None
     proto = program.model_proto
     proto.doc_string = f"{name}, exported by margin"
+    _free_lengths(proto, network)
     if network.classes is not None:
         _label(proto, np.asarray(network.classes), network.inputs[0])
     content: bytes = proto.SerializeToString()
@@ -101,6 +102,18 @@ def _shapes(network: ExportedNetwork) -> tuple[dict[int, Any], ...]:
     least = {axis: given.least for given in reversed(network.inputs) for axis in given.axes.values()} | {"n": 1}
     lengths = {axis: torch.export.Dim(axis, min=length) for axis, length in least.items()}
     return tuple({place: lengths[axis] for place, axis in given.axes.items()} for given in network.inputs)
+
+
+def _free_lengths(proto: Any, network: ExportedNetwork) -> None:
+    """Scores of tokens are as many as the tokens; recurrent layers are told with the length of the example."""
+    length = network.inputs[0].axes.get(1)
+    if network.inputs[0].name != "ids" or length is None:
+        return
+    del proto.graph.value_info[:]
+    for output in proto.graph.output:
+        axes = output.type.tensor_type.shape.dim
+        if output.name in ("scores", "states") and len(axes) > 2:
+            axes[1].dim_param = length
 
 
 def _label(proto: Any, classes: np.ndarray, given: NetworkInput) -> None:
