@@ -65,6 +65,11 @@ def _foreign(url: str, site: Path) -> bool:
     return not url.startswith((site.as_uri(), "data:"))
 
 
+def _pages(site: Path) -> list[Path]:
+    """All pages; the theme keeps a template of its own among the static files."""
+    return sorted(page for page in site.rglob("*.html") if "_static" not in page.parts)
+
+
 class _Anchors(HTMLParser):
     """What a page points at, and what in it can be pointed at."""
 
@@ -83,7 +88,7 @@ class _Anchors(HTMLParser):
 
 def dead_links(site: Path) -> Iterator[tuple[Path, str]]:
     """Links between the files of the site that lead to no file or to no place in it."""
-    parsed = {page.resolve(): _parsed(page) for page in site.rglob("*.html")}
+    parsed = {page.resolve(): _parsed(page) for page in _pages(site)}
     for page, anchors in parsed.items():
         for link in sorted(anchors.links):
             address = urlsplit(link)
@@ -108,8 +113,7 @@ def main() -> int:
     parser.add_argument("--site", type=Path, default=SITE, help="the built site")
     asked = parser.parse_args()
     site = asked.site.resolve()
-    every = sorted(page for page in site.rglob("*.html") if "_static" not in page.parts)
-    pages = [site / f"{name}.html" for name in asked.pages] or every
+    pages = [site / f"{name}.html" for name in asked.pages] or _pages(site)
     if not (site / "index.html").exists():
         parser.error(f"there is no site in {site}; run make docs")
     from playwright.sync_api import sync_playwright
