@@ -1,4 +1,4 @@
-"""Run folders on file systems that cannot do all that a local one does: no sync of folders, lost answers, no renames."""
+"""Run folders on file systems that cannot do what a local one does: no sync of folders, lost answers, no renames."""
 
 import errno
 import os

@@ -120,8 +120,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         """Refuse what would ask for gigabytes; without ``reg_param`` so few rows are refused for their rank."""
         if d > MOST_COLUMNS and (self.reg_param > 0 or self.solver == "eigen"):
             raise ValueError(
-                f"{self._name}: X must have at most {MOST_COLUMNS:,} columns, since each of its {n_classes} classes has "
-                f"a covariance of them; got {d:,}; LinearDiscriminantAnalysis takes more."
+                f"{self._name}: X must have at most {MOST_COLUMNS:,} columns, since each of its {n_classes} classes "
+                f"has a covariance of them; got {d:,}; LinearDiscriminantAnalysis takes more."
             )
 
     def _axes(self, rows: ClassScatter, c: int, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

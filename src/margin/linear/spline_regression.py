@@ -173,8 +173,8 @@ class SplineRegression(RegressorMixin, Estimator):
             total += len(knots[-1])
             if total > MOST_KNOTS:
                 raise ValueError(
-                    f"SplineRegression: {X.shape[1]:,} columns have more than {MOST_KNOTS:,} knots in all, {total:,} in "
-                    f"the first {len(knots):,}; take fewer columns or fewer knots for each (n_knots={self.n_knots})."
+                    f"SplineRegression: {X.shape[1]:,} columns have more than {MOST_KNOTS:,} knots in all, {total:,} "
+                    f"in the first {len(knots):,}; take fewer columns or fewer knots for each (n_knots={self.n_knots})."
                 )
         return knots
 

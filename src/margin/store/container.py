@@ -121,7 +121,7 @@ def _rename(temporary: Path, path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write the folder's own entries to the disk, where its file system can: some network ones refuse it, or to open it."""
+    """Write the folder's own entries to the disk; some network file systems refuse that, or to open it."""
     try:
         number = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -250,7 +250,7 @@ class TreeGrower:
 
 
 def _first_histograms(capacity: int, q: int) -> int:
-    """How many the pool holds at first: no more than leaves can be open, and fewer where many columns make them large."""
+    """How many the pool holds at first: no more than leaves can be open, fewer where many columns make them large."""
     leaves = (capacity + 1) // 2
     return min(FIRST_HISTOGRAMS, leaves + 1, max(LEAST_HISTOGRAMS, FIRST_CELLS // (q * CODES)))
 
