@@ -178,11 +178,23 @@ def _digest(model: Any) -> str:
 
 
 def _arrays(folder: Path) -> tuple[Any, Any]:
-    import pandas as pd
-    from dask import dataframe
+    """Rows and labels as Dask arrays, a chunk for each file."""
+    from dask import array, delayed
+    from pyarrow import parquet
 
-    frame = dataframe.from_map(pd.read_parquet, list(map(str, table_files(folder))))  # a file each: no parts are joined
-    return frame[columns_of(folder)].to_dask_array(lengths=True), frame["label"].to_dask_array(lengths=True)
+    names, rows, labels = columns_of(folder), [], []
+    for path in table_files(folder):
+        n = parquet.read_metadata(path).num_rows
+        rows.append(array.from_delayed(delayed(_read)(path, names), (n, len(names)), float))
+        labels.append(array.from_delayed(delayed(_read)(path, ["label"])[:, 0], (n,), int))
+    return array.concatenate(rows), array.concatenate(labels)
+
+
+def _read(path: Path, names: list[str]) -> Any:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, pre_buffer=False) as file:
+        return file.read(names, use_threads=False).to_pandas().to_numpy()
 
 
 def _xgboost(client: Any, _task: str, folder: Path) -> tuple[Any, None]:
