@@ -240,7 +240,8 @@ def _of_ours(task: str, some: dict[int, Row]) -> list[Finding]:
         return findings
     for workers, row in sorted(some.items()):
         if workers > 1:
-            ratio = row["busiest"] / (_overhead(one) / workers + _foretold(one, workers).busiest)
+            heard = 1 if row_asked(one) else workers  # a question goes to every worker, a part to one of them
+            ratio = row["busiest"] / (_overhead(one) / heard + _foretold(one, workers).busiest)
             findings.append(
                 Finding(
                     f"{task}: seconds of the busiest of {workers} workers by those foretold from one",
