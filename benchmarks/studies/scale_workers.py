@@ -178,11 +178,23 @@ def _digest(model: Any) -> str:
 
 
 def _arrays(folder: Path) -> tuple[Any, Any]:
-    import pandas as pd
-    from dask import dataframe
+    """Rows and labels as Dask arrays, a chunk for each file."""
+    from dask import array, delayed
+    from pyarrow import parquet
 
-    frame = dataframe.from_map(pd.read_parquet, list(map(str, table_files(folder))))  # a file each: no parts are joined
-    return frame[columns_of(folder)].to_dask_array(lengths=True), frame["label"].to_dask_array(lengths=True)
+    names, rows, labels = columns_of(folder), [], []
+    for path in table_files(folder):
+        n = parquet.read_metadata(path).num_rows
+        rows.append(array.from_delayed(delayed(_read)(path, names), (n, len(names)), float))
+        labels.append(array.from_delayed(delayed(_read)(path, ["label"])[:, 0], (n,), int))
+    return array.concatenate(rows), array.concatenate(labels)
+
+
+def _read(path: Path, names: list[str]) -> Any:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, pre_buffer=False) as file:
+        return file.read(names, use_threads=False).to_pandas().to_numpy()
 
 
 def _xgboost(client: Any, _task: str, folder: Path) -> tuple[Any, None]:
@@ -228,7 +240,8 @@ def _of_ours(task: str, some: dict[int, Row]) -> list[Finding]:
         return findings
     for workers, row in sorted(some.items()):
         if workers > 1:
-            ratio = row["busiest"] / (_overhead(one) / workers + _foretold(one, workers).busiest)
+            heard = 1 if row_asked(one) else workers  # a question goes to every worker, a part to one of them
+            ratio = row["busiest"] / (_overhead(one) / heard + _foretold(one, workers).busiest)
             findings.append(
                 Finding(
                     f"{task}: seconds of the busiest of {workers} workers by those foretold from one",
