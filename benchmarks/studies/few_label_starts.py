@@ -2,7 +2,7 @@
 
 Images: SimCLR learns from unlabeled training digits of MNIST, then a network that begins with its encoder
 (``CNNClassifier.from_encoder``) meets 5 or 20 labels per class, beside the same network from random weights and
-logistic regression on pixels. Texts: Word2Vec learns from unlabeled training texts, then
+logistic regression on pixels. Texts: Word2Vec, GloVe or MaskedLanguageModel learns from unlabeled training texts, then
 ``TextClassifier.from_encoder`` meets 50 or 200 labels, beside the classifier without it and logistic regression on
 tf-idf. All settings (temperature, passes, scale of the vectors) were chosen on scikit-learn's digits and on the
 sentences; MNIST and the messages had no say.
@@ -29,12 +29,23 @@ from benchmarks.measuring.study import Row, Study, percent, run
 from margin.linear import LogisticRegression
 from margin.neural import CNNClassifier
 from margin.representation import SimCLR
-from margin.text import TextClassifier, Word2Vec
+from margin.text import GloVe, MaskedLanguageModel, TextClassifier, Word2Vec
 
 UNLABELED, JUDGED = 4_000, 5_000
 ENCODER = ("conv 16 3", "pool 2", "conv 32 3", "pool 2")
 TEMPERATURE, PASSES, WORD_PASSES, TEXT_PASSES, WIDTH = 0.1, 60, 20, 20, 64
-CASES = {"mnist": (50, 200), "messages": (50, 200), "sentences": (50, 200)}
+HIDDEN = {
+    "tokens": "bpe",
+    "vocab_size": 2000,
+    "d_model": 64,
+    "n_heads": 4,
+    "n_blocks": 2,
+    "context": 64,
+    "max_iter": 30,
+}
+STARTS = {"messages": "Word2Vec", "sentences": "Word2Vec", "messages by GloVe": "GloVe",
+          "messages by hidden tokens": "MaskedLanguageModel"}  # fmt: skip
+CASES = {"mnist": (50, 200), **dict.fromkeys(STARTS, (50, 200))}
 
 
 @cache
@@ -62,9 +73,15 @@ def texts_of(data: str) -> tuple[list[str], np.ndarray, int]:
 
 
 @cache
-def words_of(data: str) -> Word2Vec:
-    texts, _, n = texts_of(data)
-    return Word2Vec(WIDTH, max_iter=WORD_PASSES, random_state=0).fit(texts[:n])
+def start_of(data: str) -> Any:
+    """What is learned from the training texts without their classes."""
+    texts, _, n = texts_of(data.split(" by ")[0])
+    makers = {
+        "Word2Vec": lambda: Word2Vec(WIDTH, max_iter=WORD_PASSES, random_state=0),
+        "GloVe": lambda: GloVe(WIDTH, max_iter=WORD_PASSES, random_state=0),
+        "MaskedLanguageModel": lambda: MaskedLanguageModel(**HIDDEN, random_state=0),
+    }
+    return makers[STARTS[data]]().fit(texts[:n])
 
 
 def images(labels: int, seed: int) -> Row:
@@ -86,11 +103,11 @@ def images(labels: int, seed: int) -> Row:
 
 
 def texts(data: str, labels: int, seed: int) -> Row:
-    given, classes, n = texts_of(data)
+    given, classes, n = texts_of(data.split(" by ")[0])
     chosen = np.random.default_rng(seed).choice(n, labels, replace=False)
     X, y, X_test, y_test = [given[i] for i in chosen], classes[chosen], given[n:], classes[n:]
     tfidf = TfidfVectorizer()
-    start = words_of(data)
+    start = start_of(data)
     return {
         "logistic regression": LogisticRegression()
         .fit(tfidf.fit_transform(X), y)

@@ -163,7 +163,8 @@ def networks() -> dict[str, Callable[[], Parity]]:
         "TabularNetRegressor": lambda: rows(margin.TabularNetRegressor(**SETTINGS), ROWS[:, 0], "predict"),
         "CNNClassifier": lambda: pictures(margin.CNNClassifier(["conv 4 3", "pool 2"], **SETTINGS).fit(IMAGES, two)),
         **{  # type: ignore[misc]
-            f"CNNClassifier, {a}": lambda a=a: many(a, two, width=0.25) for a in ("lenet-5", "vgg-11", "resnet-18", "densenet-40")
+            f"CNNClassifier, {a}": lambda a=a: many(a, two, width=0.25)
+            for a in ("lenet-5", "vgg-11", "resnet-18", "densenet-40")
         },
         "CNNRegressor": lambda: many(["conv 4 3", "pool 2"], IMAGES.mean(axis=(1, 2)).astype(float)),
         "VisionTransformer": lambda: pictures(
@@ -242,8 +243,8 @@ def main() -> None:
         "onnx-parity",
         "Networks in ONNX files, by onnxruntime",
         protocol="Networks of every kind, written and read by onnxruntime on batches of 1, 2 and 7 rows; differences "
-        "of numbers above 1 are relative to them. Language models read all tokens at once, and again token by token from "
-        "the cache that the graph gives back.",
+        "of numbers above 1 are relative to them. Language models read all tokens at once, and again token by token "
+        "from the cache that the graph gives back.",
         command="python -m benchmarks.studies.onnx_parity",
         findings=findings,
         raw=json.loads(json.dumps(raw)),

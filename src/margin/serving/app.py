@@ -23,6 +23,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from margin import __version__
@@ -86,7 +87,7 @@ def create_server(
     _add_facts(app, served, batchers)
     if served.predicts:
         predictions = Predictions(served, batchers, limits, app.state.counts)
-        app.router.add_route(PREDICT, predictions, methods=["POST"])
+        app.router.routes.append(Route(PREDICT, predictions, methods=["POST"]))  # what other methods there are told
         app.add_middleware(Shortcut, endpoint=predictions)
     if served.writes:
         _add_writing(app, served, limits)

@@ -8,7 +8,7 @@ With two classes this is the logistic sigmoid of the difference of both outputs.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,8 @@ from margin.text.texts import text_rows
 from margin.text.word_starts import codes_from_words, is_word_start, write_vectors_
 
 __all__ = ["TextClassifier"]
+
+OWN_ENCODER = {**FURTHER, "learning_rate_init": 1e-3, "max_iter": 20}  # they are smaller than those of folders
 
 
 class TextClassifier(ClassTargets, JudgedEstimator, FineTuning, TextNetworkEstimator):
@@ -193,32 +195,42 @@ class TextClassifier(ClassTargets, JudgedEstimator, FineTuning, TextNetworkEstim
         parameters of the classifier. Texts are cut after the tokens that the network can read.
         """
         start = read_encoder(folder, cls.__name__)
-        config = start.network["config"]
-        given = {"architecture": "pretrained", "pretrained": start}
-        refuse_told_twice(cls.__name__, params, given.keys())
-        further = {**FURTHER, "dropout": config["dropout"], "max_length": config["context"]}
-        model = cls(**{**further, **given, **params})
-        model._check_parameters()
+        model = cls._begin_with(start, FURTHER, params)
         if start.labels is not None:
             labels, model.weights_ = sorted_head(start)
             model.classes_ = np.array(labels)
-            model.network_ = described_encoder(start, len(labels), config["dropout"])
+            model.network_ = described_encoder(start, len(labels), start.network["config"]["dropout"])
             codes = model._learned_codes([])
             model.vocabulary_, model.reading_ = codes.vocabulary, codes.reading()
             model._begin_counts()
         return model
 
     @classmethod
-    def from_encoder(cls, encoder: Any, **params: Any) -> Self:
-        """A classifier that begins with the vectors of a fitted Word2Vec or GloVe, of all their words.
+    def _begin_with(cls, start: PretrainedNetwork, usual: Mapping[str, Any], params: Mapping[str, Any]) -> Self:
+        """A classifier that trains an encoder further, as ``usual`` says where ``params`` do not."""
+        config, given = start.network["config"], {"architecture": "pretrained", "pretrained": start}
+        refuse_told_twice(cls.__name__, params, given.keys())
+        further = {**usual, "dropout": config["dropout"], "max_length": config["context"]}
+        model = cls(**{**further, **given, **params})
+        model._check_parameters()
+        return model
 
-        It has vectors for words that the texts of ``fit`` lack. ``freeze="encoder"`` keeps them as they are; ``params``
-        are parameters of the classifier, of which ``longest_run`` is 1 and ``max_iter`` 20 by default.
+    @classmethod
+    def from_encoder(cls, encoder: Any, **params: Any) -> Self:
+        """A classifier that begins with the vectors of a fitted Word2Vec or GloVe, or with a MaskedLanguageModel.
+
+        It has vectors for all their words, also those that the texts of ``fit`` lack, or all layers of the model, whose
+        tokens must be byte pairs. ``freeze="encoder"`` keeps them as they are; ``params`` are parameters of the
+        classifier, of which ``longest_run`` is 1 and ``max_iter`` 20 by default; a model is trained further in steps of
+        0.001.
         """
         start = encoder.as_pretrained() if hasattr(encoder, "as_pretrained") else None
+        if start is not None and start.reading:
+            return cls._begin_with(start, OWN_ENCODER, params)
         if start is None or not is_word_start(start):
             raise ValueError(
-                f"{cls.__name__}: encoder must be a fitted Word2Vec or GloVe; got {type(encoder).__name__}."
+                f"{cls.__name__}: encoder must be a fitted Word2Vec, GloVe or MaskedLanguageModel; "
+                f"got {type(encoder).__name__}."
             )
         given = {"tokens": "word", "d_model": start.weights["vectors"].shape[1], "pretrained": start}
         for name in params.keys() & given.keys():

@@ -26,6 +26,7 @@ from margin.core.threads import threads_for, torch_threads
 from margin.neural.activations.fused import fused_log_softmax, fused_softmax
 from margin.neural.attention.config import ACTIVATION_NAMES, POSITIONS
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.fine_tuning import PretrainedNetwork
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
 from margin.neural.nets.language_nets import BERT
@@ -34,6 +35,7 @@ from margin.neural.weights import forward_work
 from margin.text.encoder_folder import FURTHER as FURTHER_CLASSES
 from margin.text.language import sentence_pairs
 from margin.text.masked_folder import described_sizes, masked_network, read_masked, write_masked
+from margin.text.masked_start import masked_start
 from margin.text.masking import PAD, Marks, TokenRows, masked_objective, rows_of
 from margin.text.stored_networks import ENCODER, encoder_is_stored, stored_codes
 from margin.text.text_input import TextInput
@@ -189,6 +191,10 @@ class MaskedLanguageModel(
     def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
         """Write a folder from which transformers builds this model, which must have begun in such a one."""
         return write_masked(folder, self._codes(), self.network_, self.weights_)
+
+    def as_pretrained(self) -> PretrainedNetwork:
+        """What this model has learned, as where a classifier of texts begins: :meth:`TextClassifier.from_encoder`."""
+        return masked_start(type(self).__name__, self._codes(), self.network_, self.weights_)
 
     def _network(self) -> BERT:
         return masked_network(self.network_)

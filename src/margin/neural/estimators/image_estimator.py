@@ -13,7 +13,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.array_types import ArrayLike, MatrixLike
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.invariants import StringOf

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 from torch import Tensor, nn
 
-from margin.core.array_types import ArrayLike, MatrixLike
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Flag, Integer, Named, Number, Optional
 from margin.core.invariants import ArrayOf
 from margin.core.new_rows import validate_new_rows

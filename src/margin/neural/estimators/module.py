@@ -21,7 +21,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from margin.core.array_types import ArrayLike, MatrixLike
+from margin.core.array_types import MatrixLike
 from margin.core.domains import Choice, Function, Optional, Options
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record

@@ -14,7 +14,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_y, validate_data
 from torch import Tensor, nn
 
-from margin.core.array_types import ArrayLike, MatrixLike
+from margin.core.array_types import MatrixLike
 from margin.core.classes import check_classes, encode_classes
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.invariants import ArrayOf, TrueOrFalse

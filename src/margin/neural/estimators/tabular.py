@@ -18,7 +18,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from margin.core.array_types import ArrayLike, MatrixLike
+from margin.core.array_types import MatrixLike
 from margin.core.category_encoding import (
     CATEGORICAL,
     FROM_DTYPE,
