@@ -212,6 +212,10 @@ def test_bad_questions_are_refused(model):
         model.generate("a", stop=[""])
     with pytest.raises(ValueError, match="repetition_penalty must be above 0; got 0"):
         model.generate("a", repetition_penalty=0)
+    for name, value in (("temperature", np.nan), ("temperature", "hot"), ("top_k", 1.5), ("top_p", np.nan),
+                        ("repetition_penalty", np.inf), ("stop", 3)):  # fmt: skip
+        with pytest.raises(ValueError, match=f"{name} must be .*; got"):
+            model.generate("a", **{name: value})
     with pytest.raises(ValueError, match="max_tokens must be an integer at least 1; got 0"):
         model.generate("a", 0)
     with pytest.raises(ValueError, match="top_p must be above 0 and at most 1; got 2"):

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from margin.core.arguments import shown
+from margin.core.domains import Number
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.threads import torch_threads
 from margin.neural.activations.fused import fused_log_softmax
@@ -47,8 +49,8 @@ class Drawing:
         next_token_log_probabilities(
             np.zeros(1), temperature=self.temperature, top_k=self.top_k, top_p=self.top_p
         )  # says what is wrong with them
-        if not self.repetition_penalty > 0:
-            raise ValueError(f"generate: repetition_penalty must be above 0; got {self.repetition_penalty}.")
+        if not Number(above=0).accepts(self.repetition_penalty):
+            raise ValueError(f"generate: repetition_penalty must be above 0; got {shown(self.repetition_penalty)}.")
 
     def log_probabilities(self, logits: np.ndarray, seen: Iterable[int]) -> np.ndarray:
         """Those that the next token is drawn from, given the tokens already ``seen``."""

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.arguments import shown
+from margin.core.domains import Integer, Number
 from margin.core.randomness import RandomLike, as_generator
 
 __all__ = ["generate", "next_token_log_probabilities"]
+
+FROM_ZERO, UP_TO_ONE, COUNT = Number(low=0), Number(above=0, high=1), Integer(low=1)
 
 
 def next_token_log_probabilities(
@@ -24,12 +28,12 @@ def next_token_log_probabilities(
     [0.0, 0.269, 0.731]
     """
     z = np.array(logits, dtype=np.float64)
-    if temperature < 0:
-        raise ValueError(f"generate: temperature must be at least 0; got {temperature}.")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"generate: top_k must be at least 1; got {top_k}.")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"generate: top_p must be above 0 and at most 1; got {top_p}.")
+    if not FROM_ZERO.accepts(temperature):  # not NaN either, of which no token would be drawn
+        raise ValueError(f"generate: temperature must be at least 0 and finite; got {shown(temperature)}.")
+    if top_k is not None and not COUNT.accepts(top_k):
+        raise ValueError(f"generate: top_k must be at least 1; got {shown(top_k)}.")
+    if top_p is not None and not UP_TO_ONE.accepts(top_p):
+        raise ValueError(f"generate: top_p must be above 0 and at most 1; got {shown(top_p)}.")
     if temperature == 0:
         only = np.full(z.shape, -np.inf)
         only[np.argmax(z)] = 0.0

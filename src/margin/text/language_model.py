@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
 from typing import Any
@@ -303,7 +303,7 @@ class LanguageModel(TextInput, BlockParameters, TransformerTraining, NeuralEstim
 
 def _stops(owner: str, stop: Any) -> list[str]:
     """Strings before which a text ends."""
-    strings = [stop] if isinstance(stop, str) else list(stop)
+    strings = [stop] if isinstance(stop, str) or not isinstance(stop, Iterable) else list(stop)
     if any(not isinstance(s, str) or not s for s in strings):
         raise ValueError(f"{owner}: stop must be strings that are not empty; got {strings!r}.")
     return strings
