@@ -29,7 +29,7 @@ BUNDLES = {
     "bayes": ["margin.bayes.accumulate_kernels"],
     "boosting": [
         *("margin.trees.boosting.round_kernels", "margin.trees.boosting.leaf_kernels"),
-        "margin.trees.boosting.prediction_kernels",
+        *("margin.trees.boosting.prediction_kernels", "margin.trees.boosting.worker_kernels"),
     ],
     "cart": [
         "margin.trees.cart.growing_kernels",

@@ -53,8 +53,9 @@ html_theme_options = {
     "footer_end": [],
     "navigation_depth": 2,
     "show_toc_level": 1,
-    "pygments_light_style": "tango",
-    "pygments_dark_style": "monokai",
+    # Of the styles that the theme knows, those whose colors are all dark (or light) enough to be read.
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "measured/index": [], "gallery/*": [], "changes": []}
+html_sidebars = {"index": [], "start": [], "about": [], "measured/index": [], "gallery/*": [], "changes": []}
 copyright = "The Margin developers, BSD-3-Clause"

@@ -92,10 +92,11 @@ class _Worker:
         code = self.process.wait()
         self.errors.seek(0)
         stderr = self.errors.read()[-300:]
-        if code >= 0:
+        if code >= 0 and self.answered == 1:  # it cannot even begin; later a library ended the process for this file
             raise RuntimeError(f"the worker itself failed on mutation {number} of {name}: {stderr}")
         killed = code in (-signal.SIGKILL, -signal.SIGXCPU)  # for its silence, or by the limit on processor time
-        return {"outcome": "hang" if killed else "crash", "sentence": f"signal {-code}: {stderr}"}
+        ended = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return {"outcome": "hang" if killed else "crash", "sentence": f"{ended}: {stderr}"}
 
     def _answer(self, line: str) -> dict[str, Any] | None:
         pipe_in, pipe_out = self.process.stdin, self.process.stdout

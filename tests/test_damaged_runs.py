@@ -137,6 +137,24 @@ LYING = {
         put("outputs", value=np.zeros((1, 4), np.float32)),
         "its outputs is",
     ),
+    "more threads than any machine has": (
+        margin.MLPClassifier((4,), max_iter=6, random_state=0),
+        (X, Y),
+        put("threads", value=2**31 - 1),
+        "threads of the state must be a number from 1 to 1024; got 2147483647",
+    ),
+    "inducing points of nowhere": (
+        margin.SparseGaussianProcessRegressor(n_inducing=5, random_state=0),
+        (X, Y.astype(float)),
+        put("points", value=np.full((5, 4), 1e200)),
+        "points of the state must lie among the rows of X",
+    ),
+    "inducing points of other columns": (
+        margin.SparseGaussianProcessRegressor(n_inducing=5, random_state=0),
+        (X, Y.astype(float)),
+        put("points", value=np.zeros((5, 3))),
+        r"points of the state must have shape \(m, 4\); got \(5, 3\)",
+    ),
     "a column of another table": (
         margin.LogisticRegression(solver="saga", max_iter=20, tol=1e-12),
         (X, Y),

@@ -24,12 +24,14 @@ FAMILIES = {
     "kernels": "Kernel methods",
     "linear": "Linear models",
     "neighbors": "Neighbors",
+    "networks": "Networks on pictures",
     "neural": "Neural networks",
     "neural_ode": "Neural differential equations",
     "reduction": "Dimension reduction",
     "small": "Small tables",
     "text": "Text",
     "trees": "Trees, forests and boosting",
+    "untuned": "Tables on which nothing was tuned",
 }
 
 

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["PartCost", "PassTime", "simulate_pass"]
+__all__ = ["Asking", "PartCost", "PassTime", "asking_time", "simulate_pass"]
 
 
 class PartCost(NamedTuple):
@@ -26,6 +26,27 @@ class PassTime(NamedTuple):
     total: float
     busiest: float
     caller: float
+
+
+class Asking(NamedTuple):
+    """Questions to all workers, each of which waits for the one before: seconds of one worker that has all rows, bytes
+    that a worker sends back whatever rows it has, and bytes per row set that go to and fro."""
+
+    calls: int
+    seconds: float
+    size: float
+    rows_size: float
+
+
+def asking_time(asking: Asking, workers: int, *, scale: float, bandwidth: float, latency: float) -> PassTime:
+    """Such questions on ``workers`` that share ``scale`` times the rows; all messages pass the line of the caller.
+
+    >>> asking_time(Asking(10, 4.0, 0.0, 0.0), 2, scale=1.0, bandwidth=1e9, latency=0.1)
+    PassTime(total=4.0, busiest=2.0, caller=0.0)
+    """
+    busiest = asking.seconds * scale / workers
+    line = (asking.size * workers + asking.rows_size * scale) / bandwidth
+    return PassTime(busiest + line + 2 * latency * asking.calls, busiest, 0.0)
 
 
 def simulate_pass(

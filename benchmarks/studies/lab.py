@@ -229,7 +229,7 @@ def main() -> None:
                 f"{os.cpu_count()} cores, load {load:.1f} when it began. Processor time is that of the process that "
                 "fits, of the server, of the browser."
             ),
-            command="python -m benchmarks.studies.lab --store",
+            command=f"python -m benchmarks.studies.lab --drags {options.drags} --seconds {options.seconds:g} --store",
             findings=findings,
         )
 

@@ -25,11 +25,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.measuring.cluster_simulation import PartCost, PassTime, simulate_pass
+from benchmarks.measuring.cluster_simulation import Asking, PartCost, PassTime, asking_time, simulate_pass
 from benchmarks.measuring.evidence import Finding
 from benchmarks.measuring.harness import same_threads
 from benchmarks.measuring.study import Row, Study, run
-from benchmarks.peers.scale_fits import LEAVES, ROUNDS, TASKS, columns_of, ours, quality, write_table
+from benchmarks.peers.scale_fits import LEAVES, ROUNDS, TASKS, columns_of, ours, quality, table_files, write_table
 
 MEASURED = ("least squares", "logistic regression", "k-means", "boosting")
 WORKERS, COLUMNS, SMALL_ROWS, FITS = (1, 2, 4), 20, 40_000, 2
@@ -47,13 +47,56 @@ class Pass(NamedTuple):
     caller: float
 
 
+class TimedObject:
+    """An object on a worker that says with every answer how long it took."""
+
+    def __init__(self, make: Callable[[Any], Any], item: Any):
+        self.made = make(item)
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(_timed, getattr(self.__dict__["made"], name))
+
+
+class MeasuredObjects:
+    """Objects on the workers; of every method, how often it was asked for and what that cost."""
+
+    def __init__(self, kept: Any, asked: dict[str, Asking]):
+        self.kept, self.asked, self.close = kept, asked, kept.close
+
+    def begin(self, method: str, arguments: Sequence[Any]) -> list[Any]:
+        return self._note(method, arguments, self.kept.begin(method, arguments))
+
+    def ask(self, method: str, arguments: Sequence[Any]) -> list[Any]:
+        return self._note(method, arguments, self.kept.ask(method, arguments))
+
+    def _note(self, method: str, arguments: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
+        calls, seconds, size, rows_size = self.asked.get(method, Asking(0, 0.0, 0.0, 0.0))
+        results = [result for _, result in answers]
+        sent, back = _array_bytes(arguments), _array_bytes(results)
+        by_row = method == "places"  # what comes back grows with the rows; histograms do not
+        self.asked[method] = Asking(
+            calls + 1,
+            round(seconds + sum(spent for spent, _ in answers), 4),
+            size + (0 if by_row else back / len(results)),
+            rows_size + sent + (back if by_row else 0),
+        )
+        return results
+
+
 class MeasuredParts:
     """Parts on the workers of a client; what every pass costs there and here is written down."""
 
     def __init__(self, client: Any):
         from margin.selection.dask_cluster import DaskParts
 
-        self.inner, self.passes = DaskParts(client), list[Pass]()
+        self.inner, self.passes, self.asked = DaskParts(client), list[Pass](), dict[str, Asking]()
+
+    @property
+    def n_workers(self) -> int:
+        return self.inner.n_workers
+
+    def keep(self, make: Callable[[Any], Any], items: Sequence[Any]) -> MeasuredObjects:
+        return MeasuredObjects(self.inner.keep(partial(TimedObject, make), items), self.asked)
 
     def map(self, function: Callable[..., Any], parts: Sequence[Any]) -> Iterator[Any]:
         import cloudpickle
@@ -71,10 +114,17 @@ class MeasuredParts:
         return self.inner.__reduce__()
 
 
-def _timed(function: Callable[..., Any], part: Any) -> tuple[float, Any]:
+def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     before = time.process_time()
-    result = function(part)
+    result = function(*arguments)
     return time.process_time() - before, result
+
+
+def _array_bytes(values: Any) -> int:
+    """Bytes of the arrays in lists and tuples of them."""
+    if isinstance(values, list | tuple):
+        return sum(map(_array_bytes, values))
+    return int(getattr(values, "nbytes", 0))
 
 
 def cost(task: str, way: str, workers: int, folder: Path, small: Path) -> Row:
@@ -93,28 +143,30 @@ def cost(task: str, way: str, workers: int, folder: Path, small: Path) -> Row:
         found = []
         for _ in range(FITS):
             before, caller = client.run(time.process_time), time.process_time()
-            model, passes = fit(client, task, folder)
+            model, parts = fit(client, task, folder)
             caller = time.process_time() - caller
             spent = [after - before[name] for name, after in client.run(time.process_time).items()]
-            found.append((sum(spent), max(spent), caller, passes))
-    seconds, busiest, caller, passes = min(found)
+            found.append((sum(spent), max(spent), caller, parts))
+    seconds, busiest, caller, parts = min(found, key=lambda one: one[:3])
+    passes = [] if parts is None else parts.passes
     return {
         "seconds": round(seconds, 2),
         "busiest": round(busiest, 2),
         "caller": round(caller, 2),
         "passes": [list(one) for one in passes],
+        "asked": {} if parts is None else {name: list(one) for name, one in parts.asked.items()},
         "bytes": sum(one.size for one in passes),
         "file": _digest(model) if way == "ours" else "",
         "quality": round(quality(task, model, small), 6),
     }
 
 
-def _ours(client: Any, task: str, folder: Path) -> tuple[Any, list[Pass]]:
+def _ours(client: Any, task: str, folder: Path) -> tuple[Any, MeasuredParts]:
     import margin
 
     parts = MeasuredParts(client)
     rows = margin.stream(folder, TASKS[task], columns=columns_of(folder)).on(parts)
-    return ours(task).fit(rows), parts.passes
+    return ours(task).fit(rows), parts
 
 
 def _digest(model: Any) -> str:
@@ -126,26 +178,39 @@ def _digest(model: Any) -> str:
 
 
 def _arrays(folder: Path) -> tuple[Any, Any]:
-    from dask import dataframe
+    """Rows and labels as Dask arrays, a chunk for each file."""
+    from dask import array, delayed
+    from pyarrow import parquet
 
-    frame = dataframe.read_parquet(folder)
-    return frame[columns_of(folder)].to_dask_array(lengths=True), frame["label"].to_dask_array(lengths=True)
+    names, rows, labels = columns_of(folder), [], []
+    for path in table_files(folder):
+        n = parquet.read_metadata(path).num_rows
+        rows.append(array.from_delayed(delayed(_read)(path, names), (n, len(names)), float))
+        labels.append(array.from_delayed(delayed(_read)(path, ["label"])[:, 0], (n,), int))
+    return array.concatenate(rows), array.concatenate(labels)
 
 
-def _xgboost(client: Any, _task: str, folder: Path) -> tuple[Any, list[Any]]:
+def _read(path: Path, names: list[str]) -> Any:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, pre_buffer=False) as file:
+        return file.read(names, use_threads=False).to_pandas().to_numpy()
+
+
+def _xgboost(client: Any, _task: str, folder: Path) -> tuple[Any, None]:
     from xgboost import dask
 
     from benchmarks.peers.scale_fits import XGBOOST
 
     data = dask.DaskQuantileDMatrix(client, *_arrays(folder))
-    return dask.train(client, XGBOOST, data, num_boost_round=ROUNDS)["booster"], []
+    return dask.train(client, XGBOOST, data, num_boost_round=ROUNDS)["booster"], None
 
 
-def _lightgbm(client: Any, _task: str, folder: Path) -> tuple[Any, list[Any]]:
+def _lightgbm(client: Any, _task: str, folder: Path) -> tuple[Any, None]:
     from lightgbm.dask import DaskLGBMClassifier
 
     model = DaskLGBMClassifier(client=client, n_estimators=ROUNDS, num_leaves=LEAVES, verbose=-1, n_jobs=1)
-    return model.fit(*_arrays(folder)).to_local(), []
+    return model.fit(*_arrays(folder)).to_local(), None
 
 
 def conclude(rows: Sequence[Row]) -> list[Finding]:
@@ -175,7 +240,8 @@ def _of_ours(task: str, some: dict[int, Row]) -> list[Finding]:
         return findings
     for workers, row in sorted(some.items()):
         if workers > 1:
-            ratio = row["busiest"] / (_overhead(one) / workers + _foretold(one, workers).busiest)
+            heard = 1 if row_asked(one) else workers  # a question goes to every worker, a part to one of them
+            ratio = row["busiest"] / (_overhead(one) / heard + _foretold(one, workers).busiest)
             findings.append(
                 Finding(
                     f"{task}: seconds of the busiest of {workers} workers by those foretold from one",
@@ -198,7 +264,8 @@ def _of_ours(task: str, some: dict[int, Row]) -> list[Finding]:
 
 def _overhead(row: Row) -> float:
     """Seconds of one worker for messages and for being asked, beside the parts."""
-    return float(max(0.0, row["seconds"] - sum(one[0] for one in row["passes"])))
+    asked = sum(one[1] for one in row.get("asked", {}).values())
+    return float(max(0.0, row["seconds"] - sum(one[0] for one in row["passes"]) - asked))
 
 
 def _foretold(one: Row, workers: int, scale: float = 1.0) -> PassTime:
@@ -207,7 +274,15 @@ def _foretold(one: Row, workers: int, scale: float = 1.0) -> PassTime:
     for seconds, size, n, caller in one["passes"]:
         parts = [PartCost(seconds / n, size / n)] * max(1, round(n * scale))
         times.append(simulate_pass(parts, workers, merge=caller / n, bandwidth=LINE, latency=LATENCY))
+    times += [asking_time(asking, workers, scale=scale, bandwidth=LINE, latency=LATENCY) for asking in row_asked(one)]
+    if row_asked(one):  # the caller works between the questions, on all rows
+        between = scale * max(0.0, one["caller"] - sum(caller for *_, caller in one["passes"]))
+        times.append(PassTime(between, 0.0, between))
     return PassTime(*map(sum, zip(*times)))
+
+
+def row_asked(row: Row) -> list[Asking]:
+    return [Asking(*one) for one in row.get("asked", {}).values()]
 
 
 STUDY = Study(

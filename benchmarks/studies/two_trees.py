@@ -4,8 +4,8 @@ Whether a change made anything slower is asked of the cases of the benchmark fam
 the same name and size. Each tree is served by a process of its own, which imports its sources and its cases; the two
 take turns, and the least processor time of the rounds counts (``--threads 2``: the least wall time). A case below
 ``--again`` is measured once more with three times the rounds. Ratio = the other tree's time divided by this one's:
-above 1 this tree is faster. ``--path`` names folders that the other tree needs besides (packages that are no
-requirement any more).
+above 1 this tree is faster. ``--avx2``: both as on a processor with AVX2 only. ``--path`` names folders that the other
+tree needs besides (packages that are no requirement any more).
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measuring.avx2 import narrow_environment
 from benchmarks.measuring.evidence import FULL_SCALE, Finding, save_findings
 
 __all__ = ["main"]
@@ -63,7 +65,7 @@ with same_threads(int(sys.argv[1])):
 class Tree:
     """A process that runs the cases of one tree."""
 
-    def __init__(self, folder: Path, threads: int, more: list[str]):
+    def __init__(self, folder: Path, threads: int, more: list[str], *, narrow: bool = False):
         path = os.pathsep.join([str(folder / "src"), str(folder), *more])
         self.process = subprocess.Popen(
             [sys.executable, "-c", SERVER, str(threads)],
@@ -72,7 +74,7 @@ class Tree:
             stderr=subprocess.DEVNULL,
             text=True,
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, **(narrow_environment() if narrow else {}), "PYTHONPATH": path},
         )
 
     def ask(self, command: str, value: Any) -> Any:
@@ -105,11 +107,10 @@ def compare(trees: list[Tree], indices: list[int], *, rounds: int, wall: bool) -
     return {"ours": least[0], "other": least[1], "ratio": ratio, "quality": [first[2] for first in firsts]}
 
 
-def measure(family: str, trees: list[Tree], options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(family: str, trees: list[Tree], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     named = [tree.ask("family", family) for tree in trees]
     if any(isinstance(names, str) for names in named):
-        return []
-    rows = []
+        return
     for case in named[0]:
         if case not in named[1] or options.only not in case:
             continue
@@ -118,9 +119,7 @@ def measure(family: str, trees: list[Tree], options: argparse.Namespace) -> list
         if row.get("ratio", 1.0) < options.again:
             more = compare(trees, indices, rounds=3 * options.rounds, wall=wall)
             row = max(row, more, key=lambda row: row["ratio"]) if "ratio" in more else row
-        rows.append({"family": family, "case": case, "threads": options.threads, **row})
-        print(*told(rows[-1]), sep="  ", flush=True)
-    return rows
+        yield {"family": family, "case": case, "threads": options.threads, "avx2": options.avx2, **row}
 
 
 def told(row: dict[str, Any]) -> tuple[str, ...]:
@@ -130,29 +129,36 @@ def told(row: dict[str, Any]) -> tuple[str, ...]:
     return f"{row['ratio']:5.2f}", row["family"], row["case"], times
 
 
-def store(rows: list[dict[str, Any]], what: str) -> None:
-    """Keep what was measured before of other cases, or of these on another number of threads."""
+def store(rows: list[dict[str, Any]], other: str) -> None:
+    """Keep what was measured before of other cases, or of these on other threads or another processor."""
     path = FULL_SCALE / f"{NAME}.json"
     old = json.loads(path.read_text(encoding="utf-8"))["raw"] if path.exists() else []
-    anew = {(row["family"], row["case"], row["threads"]) for row in rows}
-    rows = [row for row in old if (row["family"], row["case"], row["threads"]) not in anew] + rows
+    anew = {(*_ground(row), row["case"]) for row in rows}
+    rows = [row for row in old if (*_ground(row), row["case"]) not in anew] + rows
     findings = []
-    for key in sorted({(row["family"], row["threads"]) for row in rows}):
-        ratios = [row["ratio"] for row in rows if (row["family"], row["threads"]) == key and "ratio" in row]
-        slower = [told(row) for row in rows if (row["family"], row["threads"]) == key and row.get("ratio", 1) < LEAST]
+    for ground in sorted(set(map(_ground, rows))):
+        timed = [row for row in rows if _ground(row) == ground and "ratio" in row]
+        ratios = [row["ratio"] for row in timed]
+        slower = [told(row) for row in timed if row["ratio"] < LEAST]
         if ratios:
             measured = f"{len(ratios)} cases, median {statistics.median(ratios):.2f}, least {min(ratios):.2f}"
             measured += "".join(f"; {ratio.strip()} {case}" for ratio, _, case, _ in slower)
-            goal = f"no case below {LEAST}"
-            findings.append(Finding(f"{key[0]}, {key[1]} thread(s)", measured, goal, not slower))
+            family, threads, narrow = ground
+            what = f"{family}, {threads} thread(s){', AVX2 only' if narrow else ''}"
+            findings.append(Finding(what, measured, f"no case below {LEAST}", not slower))
     save_findings(
         NAME,
-        f"This tree beside {what}",
+        f"This tree beside {other}",
         protocol=" ".join((__doc__ or "").partition("\n\n")[2].split()),
         command="python -m benchmarks.studies.two_trees OTHER",
         findings=findings,
         raw=rows,
     )
+
+
+def _ground(row: dict[str, Any]) -> tuple[str, int, bool]:
+    """The family of a case, its threads, and whether both trees had AVX2 only."""
+    return row["family"], row["threads"], row.get("avx2", False)
 
 
 def main() -> None:
@@ -161,6 +167,7 @@ def main() -> None:
     parser.add_argument("--families", required=True, help="one or several, separated by commas")
     parser.add_argument("--only", default="", help="cases whose name or size contains this")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--avx2", action="store_true", help="both as on a processor with AVX2 only")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--again", type=float, default=1.0, help="ratios below it are measured once more")
     parser.add_argument("--path", action="append", default=[], help="a folder of packages for the other tree")
@@ -168,11 +175,15 @@ def main() -> None:
         "--store", default="", metavar="WHAT", help="keep the numbers; in words, what the other tree is"
     )
     options = parser.parse_args()
-    trees = [Tree(HERE, options.threads, []), Tree(options.other.resolve(), options.threads, options.path)]
+    trees = [
+        Tree(folder, options.threads, more, narrow=options.avx2)
+        for folder, more in ((HERE, []), (options.other.resolve(), options.path))
+    ]
     for family in options.families.split(","):
-        rows = measure(family, trees, options)
-        if options.store:
-            store(rows, options.store)
+        for row in measure(family, trees, options):
+            print(*told(row), sep="  ", flush=True)
+            if options.store:
+                store([row], options.store)
     for tree in trees:
         tree.close()
 

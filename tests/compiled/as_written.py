@@ -22,6 +22,7 @@ from margin.trees.boosting import (
     round_kernels,
     sharing_kernels,
     state_kernels,
+    worker_kernels,
 )
 
 __all__ = ["boosting_as_written", "numbers"]
@@ -37,6 +38,7 @@ FILES = {
     prediction_kernels: ("add_predictions", "find_leaves"),
     round_kernels: ("grow_round",),
     sharing_kernels: ("describe_rows", "take_part"),
+    worker_kernels: worker_kernels.__all__,
 }
 
 

@@ -3,6 +3,7 @@ parts in which order; whoever does not says so in one sentence."""
 
 import pickle
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,27 @@ def test_the_order_of_the_workers_does_not_show(entry, tmp_path):
         save(build(entry).fit(source), tmp_path / name)
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
+
+
+def unreadable_from(last, problem, X):
+    if X["a"].iloc[-1] == last:
+        raise problem
+    return X
+
+
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError], ids=["file", "worker"])
+@pytest.mark.parametrize("entry", TAKES_STREAMS, ids=ids)
+def test_a_last_file_that_cannot_be_read_takes_nothing_from_a_fitted_model(entry, kind):
+    X, y = rows(entry)
+    model = build(entry).fit(streamed(X, y))
+    before = dict(vars(model))
+    # By its order of columns another table than the one that was learned, so that a name kept too early shows.
+    problem = kind("7.parquet: is not there")
+    bad = streamed(X[["d", "c", "b", "a"]], y).map(partial(unreadable_from, X["a"].iloc[-1], problem))
+    with pytest.raises(kind, match=r"^7\.parquet: is not there"):
+        model.fit(bad)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
 
 
 @pytest.mark.parametrize("entry", [e for e in TAKES_STREAMS if e.name in EXACT], ids=ids)

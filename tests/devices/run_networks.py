@@ -75,6 +75,13 @@ def few(entry):
     return X[:n], None if y is None else y[:n]
 
 
+def networks(model):
+    """The model, or those inside of it that are networks."""
+    if hasattr(model, "_module"):
+        return [model]
+    return [inside for inside in vars(model).values() if hasattr(inside, "_module")]
+
+
 def run(name, case, folder):
     """Fit on the device, look at every record whether the weights are the network's, and store model and outputs."""
     entry = catalog.entry(name)
@@ -82,9 +89,12 @@ def run(name, case, folder):
     model = build(entry, **{**short, **case, "device": DEVICE})
     X, y = few(entry)
     for _ in model.iterate(X) if y is None else model.iterate(X, y):
-        for key, tensor in model._module.state_dict().items():
-            np.testing.assert_array_equal(model.weights_[key], tensor.numpy(force=True), err_msg=f"stale {key}")
-    assert device_of(model._module).type == DEVICE, "the network left the device"
+        for network in networks(model):
+            for key, tensor in network._module.state_dict().items():
+                np.testing.assert_array_equal(network.weights_[key], tensor.numpy(force=True), err_msg=f"stale {key}")
+    assert networks(model), "nothing was looked at"
+    for network in networks(model):
+        assert device_of(network._module).type == DEVICE, "the network left the device"
     said = outputs(model, X)
     number = settings(name).index(case)
     margin.save(model, folder / f"{name}-{number}.margin")

@@ -39,8 +39,33 @@ def on_device(tmp_path_factory):
     return {case["case"]: case["problem"] for case in cases}, folder
 
 
+# Estimators of the packages of networks that train none, and what they compute with instead.
+WITHOUT_NETWORKS = {
+    "domain-adaptation-classifier": "any classifier, a network too, whose own parameters say where: estimator__device",
+    "neighborhood-components-analysis": "NumPy, in double precision, along lines of the whole loss",
+    "zero-shot": "one linear system",
+}
+
+
 def test_networks_are_found():
     assert len(NETWORKS) > 30
+    found = {entry.name for entry in catalog.ENTRIES if uses_torch(entry)} - {entry.name for entry in NETWORKS}
+    assert found == WITHOUT_NETWORKS.keys()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_wrapper_hands_its_device_on_and_refuses_one_that_nobody_inside_has():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    tables = margin.TableSynthesizer(margin.GaussianMixture(2), device="cpu")
+    with pytest.raises(ValueError, match=r"^TableSynthesizer: device must be 'auto' with GaussianMixture, which is no"):
+        tables.fit(X)
+    inside = margin.DiffusionModel((4,), n_steps=3, max_iter=1)
+    wrapper = margin.TableSynthesizer(inside, device="cpu", precision="float32").fit(X)
+    assert (wrapper.model_.device, wrapper.model_.precision, inside.device) == ("cpu", "float32", "auto")
+    with pytest.raises(ValueError, match=r"device must be one of this machine"):
+        margin.LatentDiffusion(margin.PCA(2), inside, device="xpu:9").fit(X)
+    kept = margin.PseudoLabel(margin.MLPClassifier((3,), max_iter=1, precision="float32"))
+    assert kept.fit(X, np.arange(30) % 3 - 1).estimator_.precision == "float32"  # its own where the wrapper says none
 
 
 @pytest.mark.parametrize("entry", NETWORKS, ids=ids)

@@ -15,6 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch.distributions import Bernoulli, Independent, Normal, kl_divergence
 
+import margin
 from margin.core.parameters import parameters_of
 from margin.generative import VAE
 from margin.generative.elbo import (
@@ -27,6 +28,7 @@ from margin.generative.elbo import (
 )
 from margin.generative.vae_network import VAENetwork
 from margin.neural.weights import build
+from margin.store import StoreError
 
 CHEAP = {"n_components": 2, "hidden_layer_sizes": (16,), "max_iter": 3}
 rng = np.random.default_rng(0)
@@ -202,3 +204,12 @@ def test_rows_far_from_the_others_do_not_explode_the_first_epochs():
     for seed in range(5):
         model = VAE(4, (64,), max_iter=3, random_state=seed).fit(X)
         assert model.loss_curve_[-1] < 2 * noise_alone  # drawn log-variances: 1.7 to 42 times it
+
+
+def test_a_file_that_asks_for_any_number_of_levels_is_refused_before_they_are_made(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = VAE(latent="hierarchical", n_components=2, hidden_layer_sizes=(4,), max_iter=1, random_state=0).fit(X)
+    model.network_ = {**model.network_, "n_levels": 2**31 - 1}
+    path = margin.save(model, tmp_path / "vae.margin")
+    with pytest.raises(StoreError, match=r"n_levels'\] must be at most 1000; got 2147483647"):
+        margin.load(path)

@@ -39,6 +39,13 @@ def test_a_name_that_is_not_ours_is_refused(client, host):
     assert "127.0.0.1" in answer.json()["error"]
 
 
+@pytest.mark.parametrize("host", [f"localhost:{PORT}", f"LocalHost:{PORT}", f"[::1]:{PORT}"])
+def test_every_name_of_this_machine_is_ours_in_any_case(client, host):
+    headers = {"host": host, "origin": f"http://{host}", "content-type": "application/json"}
+    assert client.get("/api/lab", headers=headers).status_code == 200
+    assert client.post("/api/sessions", content=b"{}", headers=headers).status_code == 422, "it reached the route"
+
+
 @pytest.mark.parametrize("path", ["/", "/play", "/api/lab", "/static/app.js", "/api/openapi.json"])
 def test_nothing_is_shown_without_the_token(stranger, path):
     answer = stranger.get(path)
@@ -117,7 +124,10 @@ def test_what_our_pages_and_typed_addresses_send_passes(client):
     """The other side of each rule: a rule that refuses these would be met with being turned off."""
     assert client.get("/api/lab", headers={"sec-fetch-site": "none"}).status_code == 200
     assert client.delete("/api/sessions/nobody").status_code == 404
-    for kind in ("application/json; charset=utf-8", "application/octet-stream"):
+    client.headers.pop("origin")
+    assert client.head("/api/lab").status_code == 405, "looking needs no origin"
+    client.headers["origin"] = ORIGIN
+    for kind in ("application/json; charset=utf-8", "application/json ; charset=utf-8", "application/octet-stream"):
         answer = client.post("/api/sessions", content=b"{}", headers={"content-type": kind})
         assert answer.status_code == 422, "it reached the route, which finds no model in it"
 
@@ -291,6 +301,29 @@ def test_an_answer_that_breaks_off_is_not_begun_again():
         raise RuntimeError("in the middle")
 
     assert [message["type"] for message in asked(application)] == ["http.response.start"]
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_request_that_the_ending_server_drops_is_answered_once(started):
+    """Ctrl-C while a picture is drawn: a sentence for the page, and no traceback in the terminal."""
+
+    async def application(scope, receive, send):
+        if started:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise asyncio.CancelledError
+
+    begun = [message["status"] for message in asked(application) if message["type"] == "http.response.start"]
+    assert begun == [200 if started else 503]
+
+
+def test_another_site_may_link_to_a_page_and_change_nothing_anywhere(client):
+    assert client.get("/play", headers={"sec-fetch-site": "cross-site"}).status_code == 200
+
+    async def application(scope, receive, send):
+        raise AssertionError("it was let through")
+
+    told = asked(application, "POST", "/elsewhere", sec_fetch_site="cross-site", content_type="application/json")
+    assert told[0]["status"] == 403
 
 
 def test_nothing_but_requests_reaches_the_application():

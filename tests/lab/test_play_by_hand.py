@@ -23,7 +23,9 @@ def tab_to(page, label):
     """Press the tabulator until what has the focus is called so."""
     for _ in range(80):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.getAttribute('aria-label') ?? ''").startswith(label):
+        if page.evaluate(
+            "(({ ariaLabel, textContent }) => ariaLabel ?? textContent)(document.activeElement)"
+        ).startswith(label):
             return
     raise AssertionError(f"the keyboard never reached {label!r}")
 
@@ -38,6 +40,61 @@ def test_evidence_is_given_by_the_keyboard_alone(page):
     page.keyboard.press("Enter")
     page.get_by_role("button", name="wet grass: 100 %, known").wait_for()
     wait_for(lambda: page.get_by_role("button", name="rain").get_attribute("aria-label") != before)
+
+
+def test_a_fit_is_chosen_paused_taken_back_and_set_by_the_keyboard_alone(page):
+    go(page, "/play")
+    page.get_by_role("link", name="k-means, step by step").wait_for()
+    tab_to(page, "k-means, step by step")
+    page.keyboard.press("Enter")
+    wait_for(lambda: position(page) >= 3)
+    if page.get_by_role("button", name="Pause").count():
+        tab_to(page, "Pause")
+        page.keyboard.press("Enter")
+    page.get_by_role("button", name="Play").wait_for()
+    at = position(page)
+    tab_to(page, "Back one record")
+    page.keyboard.press("Enter")
+    wait_for(lambda: position(page) == at - 1)
+    tab_to(page, "side by side")
+    page.keyboard.press("Enter")
+    wait_for(lambda: page.locator("canvas.chart").count() == 2)
+    assert page.locator(".problem").count() == 0
+
+
+def test_the_address_follows_whoever_steps_and_is_obeyed(page):
+    go(page, "/play/gradient-boosting-regressor?at=5")
+    wait_for(lambda: position(page) == 5)
+    page.get_by_role("button", name="Forward one record").click()
+    wait_for(lambda: address_of(page).endswith("at=6"))
+    page.reload()
+    wait_for(lambda: position(page) == 6)
+    go(page, "/play/gradient-boosting-regressor?at=9")  # typed over it, in the same tab
+    wait_for(lambda: position(page) == 9)
+    page.get_by_role("button", name="First record").click()
+    wait_for(lambda: address_of(page).endswith("at=1"))
+
+
+def test_a_dragged_point_gives_no_label_to_those_that_have_none(page):
+    opened(page, "/play/self-training-classifier?at=2")
+    page.get_by_role("radio", name="no class").click()
+    box = page.locator("canvas.chart").bounding_box()
+    page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    added = wait_for(lambda: address_of(page) if "points=" in address_of(page) else "")
+    assert added.count("%2C-1%3B") + added.endswith("%2C-1") >= 152
+    assert page.locator(".problem").count() == 0
+
+
+def test_one_walks_over_the_latent_plane_with_the_mouse(page):
+    opened(page, "/play/vae?at=2")
+    page.get_by_role("heading", name="drawn at (0.0, 0.0)").wait_for()
+    box = page.locator("canvas.chart").bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    wait_for(lambda: page.get_by_role("heading", name="drawn at (0.0, 0.0)").count() == 0)
+    page.get_by_role("heading", name="drawn at (-").wait_for()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] - 60)
+    page.get_by_role("heading", name="drawn at (0.0, 0.0)").wait_for()
+    assert position(page) == 2
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import json
 import numpy as np
 import pytest
 
-from margin import catalog
+from margin import GaussianNB, catalog
 from margin.data.image_arrays import ImageParameters
 from margin.lab.player import FitPlayer
+from margin.lab.stages import drawings
 from margin.lab.stages.exhibits import EXHIBITS
 from margin.lab.stages.materials import MATERIALS
 from margin.lab.stages.presets import PRESETS
@@ -22,6 +23,7 @@ from margin.lab.stages.request import PlayRequest
 from margin.lab.stages.scene import KINDS
 from margin.lab.stages.scenes import SCENES
 from margin.lab.stages.views import MOST_BYTES, VIEWS, frame, frame_text
+from margin.lab.stepping import is_scored
 
 NAMES = [entry.name for entry in catalog.ENTRIES]
 RECORDS = 6
@@ -54,12 +56,29 @@ def executed(code):
     return names
 
 
+FIRST = {PlayRequest(name).data for name in (*NAMES, *EXHIBITS)}
+#: Of the sets with which no stage begins, the first stage that has it.
+OTHERS = [(next(name for name in SCENES if data in SCENES[name].sets), data) for data in sorted(set(MATERIALS) - FIRST)]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "name, data", [*((name, "") for name in (*NAMES, *EXHIBITS)), ("lasso", "patients"), ("linear-svc", "wines")]
+    "name, data",
+    [*((name, "") for name in (*NAMES, *EXHIBITS)), *OTHERS, ("ridge", "patients"), ("linear-svc", "wines")],
 )
 def test_back_and_resume_give_the_bits_of_an_uninterrupted_fit(name, data):
-    request = PlayRequest(name, data)
+    goes_back_and_ends_elsewhere_alike(PlayRequest(name, data))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("side", ["settings", "beside"])
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.title)
+def test_the_code_of_a_start_screen_ends_with_its_record(preset, side):
+    if side == "settings" or preset.beside:
+        goes_back_and_ends_elsewhere_alike(PlayRequest(preset.model, preset.data, 3, getattr(preset, side)))
+
+
+def goes_back_and_ends_elsewhere_alike(request):
     player, events = opened(request)
     player.handle("step", RECORDS - 1)
     reached = player.fit.position
@@ -159,7 +178,7 @@ def test_presets_are_settings_that_their_models_take(preset):
     [
         ("bayesian-network", {"3": 1}, lambda panels: panels[0]["nodes"][2]["chance"]),
         ("cnn-classifier", [0.0] * 30 + [1.0] * 34, lambda panels: panels[0]["title"]),
-        ("vae", [0.5, -0.5], lambda panels: len(panels)),
+        ("vae", [0.5, -0.5], lambda panels: panels[1]["items"]),
         ("language-model", "a boat ", lambda panels: panels[0]["lines"][0][0][0]),
         ("text-classifier", "the film was dull", lambda panels: panels[0]["lines"][0][0][0]),
         ("text-classifier", "my film was dull", lambda panels: panels[0]["lines"][0][0][0]),
@@ -278,6 +297,58 @@ def test_a_prompt_is_shown_in_the_tokens_that_the_model_reads():
     assert "".join(pieces).replace("␣", " ") == "the river runs"
     assert len(pieces) < len("the river runs")
     assert len(looked["values"]) == len(looked["columns"]) == len(pieces) + 1  # the start is no token of the text
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_digits_have_places_of_their_own_in_the_latent_plane():
+    """At record 30 most digits lie among their like: a plane that one wants to walk in."""
+    request = PlayRequest("vae")
+    X, y = request.load()
+    player, _ = opened(request)
+    player.handle("step", 29)
+    codes = player.fit.model.transform(X)
+    far = ((codes[:, None] - codes[None]) ** 2).sum(axis=2)
+    near = np.argsort(far, axis=1)[:, 1:6]
+    among_their_like = (y[near] == y[:, None]).mean(axis=1) > 0.5
+    assert among_their_like.mean() > 0.5  # one in about a hundred, were they strewn by chance
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name, data", [("self-training-classifier", ""), ("pseudo-label", ""), ("domain-adaptation-classifier", "")]
+)
+def test_rows_without_a_label_are_told_from_those_with_one(name, data):
+    """Whoever drags a point must not give labels to all that have none."""
+    request = PlayRequest(name, data)
+    X, y = request.load()
+    points = panels_of(name, data)[0]["points"]
+    assert points["given"] == y.tolist()
+    drawn = tuple((*place, label) for place, label in zip(X.tolist(), points["given"]))
+    assert PlayRequest(name, data, points=drawn).load()[1].tolist() == y.tolist()
+
+
+def test_rows_without_a_label_judge_no_fit():
+    assert is_scored(GaussianNB, np.array([0, 1]))
+    assert not is_scored(GaussianNB, np.array([0, -1]))
+    assert is_scored(GaussianNB, np.array([-1.0, 1.0])), "numbers, not labels"
+    assert not is_scored(GaussianNB, None)
+    assert not is_scored(object, np.array([0, 1]))
+
+
+def test_a_kind_that_was_never_seen_is_told_by_its_traits():
+    *_, share = panels_of("zero-shot")
+    assert share["items"][-1] == ["swan (never seen)", 1.0]
+    assert max(PlayRequest("zero-shot").load()[1]) == 3, "four kinds have rows"
+
+
+def test_a_star_shows_the_direction_of_an_edge():
+    """Across a step from left to right the edge is upright: the middle column of the star is dark, the row is not."""
+    model = PlayRequest("hog").build()
+    step = np.repeat(np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])[None], 8, axis=0)
+    model.set_params(cell=8).fit(step.reshape(1, 64))
+    [star] = drawings._edges(model, step.reshape(1, 1, 8, 8))
+    assert star.shape == (drawings.GLYPH, drawings.GLYPH)
+    assert star[1, drawings.GLYPH // 2] > 2 * star[drawings.GLYPH // 2, 1]
 
 
 PICTURES = sorted(name for name in SCENES if issubclass(PlayRequest(name).class_, ImageParameters))

@@ -3,7 +3,9 @@
 The clusters of the usual tests are threads of this process; `make cluster-test` kills processes.
 """
 
+import errno
 import os
+import pickle
 import signal
 import threading
 from pathlib import Path
@@ -17,8 +19,9 @@ from sklearn.model_selection import GridSearchCV
 
 import margin
 from margin.metrics import metrics_of
-from margin.selection import Candidate, Task, TrialData, board, plan_folds, run_folds
-from margin.selection.dask_cluster import cluster_client
+from margin.selection import Candidate, Task, TrialData, board, dask_pool, plan_folds, run_folds
+from margin.selection.dask_cluster import DaskParts, cluster_client, send_data
+from margin.selection.dask_objects import ObjectsOnDask
 from margin.selection.dask_pool import MOST_LOSSES, DaskPool
 from margin.selection.workers import InProcess
 
@@ -100,6 +103,35 @@ def test_a_trial_whose_data_are_lost_is_sent_again_and_in_the_end_given_up(clien
     assert not found["lda"].error
 
 
+def broken_off(candidate, data, task):
+    """A connection between workers that breaks now and then, as those of a busy machine do."""
+    if candidate.name == "nb":
+        mark = Path(os.environ["MARGIN_MARK"])
+        if not mark.exists():
+            mark.touch()
+            raise ConnectionResetError("a worker did not answer in time")
+    return dask_pool.run_trial(candidate, data, task)
+
+
+def on_a_full_disk(candidate, data, task):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "trial.json")
+
+
+def test_a_connection_that_breaks_off_costs_a_trial_nothing(client, tmp_path, monkeypatch):
+    monkeypatch.setenv("MARGIN_MARK", str(tmp_path / "broken"))
+    here = folds(InProcess(CANDIDATES, shared()), CANDIDATES)
+    monkeypatch.setattr(dask_pool, "_trial", broken_off)
+    there = folds(DaskPool(CANDIDATES, shared(), client), CANDIDATES)
+    assert (tmp_path / "broken").exists()
+    assert facts(there) == facts(here)
+
+
+def test_a_full_disk_of_a_worker_ends_the_comparison(client, monkeypatch):
+    monkeypatch.setattr(dask_pool, "_trial", on_a_full_disk)
+    with pytest.raises(OSError, match="No space left on device"):
+        folds(DaskPool(CANDIDATES, shared(), client), CANDIDATES)
+
+
 @pytest.mark.parametrize(
     ("model", "grid"),
     [
@@ -169,7 +201,6 @@ def test_a_comparison_runs_on_a_worker(tmp_path):
 
 def test_the_winner_of_a_comparison_of_many_files_is_fitted_by_the_cluster(client, tmp_path, monkeypatch):
     """On rows drawn from all files trials run on the cluster; its workers read all files for the last fit."""
-    from margin.selection.dask_cluster import DaskParts
     from margin.service.comparison import drawn
 
     monkeypatch.setattr(drawn, "MOST_ROWS", 60)
@@ -190,3 +221,87 @@ def test_the_winner_of_a_comparison_of_many_files_is_fitted_by_the_cluster(clien
         files.append((tmp_path / type(cluster).__name__ / "model.safetensors").read_bytes())
         assert bool(passes) == (cluster is not None)
     assert files[0] == files[1]
+
+
+class Counter:
+    """Says how often it was asked since it began."""
+
+    def __init__(self, first):
+        self.first = self.count = first
+
+    def plant(self, more):
+        self.count = self.first + more
+        return self.count
+
+    def add(self, more):
+        self.count += more
+        return self.count
+
+
+def test_an_object_that_is_lost_is_made_again_and_told_all_it_had_heard(client):
+    objects = ObjectsOnDask(client, Counter, [10, 20])
+    assert objects.begin("plant", [(1,), (2,)]) == [11, 22]
+    assert objects.ask("add", [(1,), (1,)]) == [12, 23]
+    objects.kept[0].future.cancel()  # as after its worker is lost with it
+    assert objects.ask("add", [(5,), (5,)]) == [17, 28]
+    old = objects.kept[1].future
+    objects.kept[1].future = client.submit(pickle.loads, pickle.dumps(old.result()), pure=False)  # a copy
+    assert objects.ask("add", [(1,), (1,)]) == [18, 29]
+    objects.kept[1].future = old  # it has not heard of the last call
+    assert objects.ask("add", [(1,), (1,)]) == [19, 30]
+    assert objects.begin("plant", [(0,), (0,)]) == [10, 20]
+    large = np.ones(300_000)
+    assert [found.sum() for found in objects.ask("add", [(large,), (large,)])] == [11 * large.size, 21 * large.size]
+    objects.close()
+
+
+def test_an_object_whose_workers_end_again_and_again_is_given_up_in_a_sentence(client, monkeypatch):
+    objects = ObjectsOnDask(client, Counter, [10])
+    make = objects._make
+
+    def lose(number):
+        make(number)
+        objects.kept[number].future.cancel()
+
+    objects.begin("plant", [(1,)])
+    monkeypatch.setattr(objects, "_make", lose)
+    objects.kept[0].future.cancel()
+    with pytest.raises(RuntimeError, match=r"^part 1 of 1 of the rows: every worker of the cluster that kept it ended"):
+        objects.ask("add", [(1,)])
+
+
+def test_an_error_of_an_object_is_the_callers(client):
+    objects = ObjectsOnDask(client, Counter, [10])
+    with pytest.raises(TypeError):
+        objects.begin("plant", [("no number",)])
+
+
+def test_boosting_grows_on_the_workers(client, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=(X[:, 0] * X[:, 1] > 0).astype(int))
+    data = margin.stream([frame[:150], frame[150:]], "y")
+    asked = []
+
+    class Noting(DaskParts):
+        def keep(self, make, items):
+            asked.append(len(items))
+            return super().keep(make, items)
+
+    for name, rows in (("here", data), ("there", data.on(Noting(client)))):
+        margin.save(margin.HistGradientBoostingClassifier(max_iter=3).fit(rows), tmp_path / name)
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert asked == [2]  # a thread of the cluster each
+
+
+def test_a_cluster_whose_workers_do_not_come_back_is_said_in_a_sentence():
+    class WithoutWorkers:
+        def wait_for_workers(self, n_workers, timeout):
+            raise TimeoutError
+
+    with pytest.raises(RuntimeError, match=r"^cluster: all workers ended, and none came back within 60s\.$"):
+        send_data(WithoutWorkers(), [1, 2])
+
+
+def test_data_are_sent_as_they_are(client):
+    for data in ([1, 2], (3, 4), np.arange(3)):
+        np.testing.assert_array_equal(send_data(client, data, everywhere=True).result(), data)

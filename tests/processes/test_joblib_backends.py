@@ -41,7 +41,7 @@ def ray(tmp_path_factory):
     home = pytest.MonkeyPatch()
     home.setenv("HOME", str(tmp_path_factory.mktemp("home")))  # where Ray leaves a token
     home.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    ray = pytest.importorskip("ray")
+    ray = pytest.importorskip("ray", reason="Ray is no dependency and is not installed here: pip install ray")
     from ray.util.joblib import register_ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)

@@ -13,8 +13,9 @@ import pytest
 from margin import catalog
 from margin.core.summaries import takes_streams
 from margin.data.streams import stream, table_stream
-from margin.selection.dask_cluster import cluster_client, on_cluster
+from margin.selection.dask_cluster import DaskParts, cluster_client, on_cluster
 from margin.store import save
+from margin.trees.boosting.row_group import RowGroup
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts"))
 from problems import build, ids
@@ -78,3 +79,34 @@ def test_a_worker_that_dies_costs_nothing_but_time(name, tmp_path):
         there = on_cluster(data, client).map(partial(die_once, mark, os.getpid()))
         assert file_of(build_for_streams(entry), there, tmp_path / "there") == here
     assert mark.exists()
+
+
+class DiesOnce(RowGroup):
+    """Ends the first process in which it has divided nodes twice."""
+
+    asked = 0
+
+    def divide(self, divisions):
+        self.asked += 1
+        mark = Path(os.environ["MARGIN_MARK"])
+        if self.asked == 3 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().divide(divisions)
+
+
+class DyingGroups(DaskParts):
+    def keep(self, make, items):
+        return super().keep(DiesOnce, items)
+
+
+def test_a_worker_that_dies_with_its_rows_while_trees_grow_costs_nothing_but_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("MARGIN_MARK", str(tmp_path / "killed"))
+    entry = catalog.entry("hist-gradient-boosting-classifier")
+    (tmp_path / "rows").mkdir()
+    data = in_files(entry, tmp_path / "rows")
+    here = file_of(build_for_streams(entry), data, tmp_path / "here")
+    with cluster_client("local:2") as client:
+        there = data.on(DyingGroups(client))
+        assert file_of(build_for_streams(entry), there, tmp_path / "there") == here
+    assert (tmp_path / "killed").exists()

@@ -38,7 +38,7 @@ def test_every_option_is_an_argument_a_flag_and_a_field_of_a_form():
     assert [option["name"] for option in comparison_options()] == names
     json.dumps(comparison_options(), allow_nan=False)
     root = typer.main.get_command(app)
-    flags = {p.name: p for p in root.commands["compare"].params}
+    flags = {p.name: p for p in root.get_command(None, "compare").params}
     for option in comparison_options():
         assert flag_of(option["name"]) in flags[option["name"]].opts, option
         assert option["sentence"].rstrip(".") in flags[option["name"]].help

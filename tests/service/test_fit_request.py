@@ -14,7 +14,7 @@ def test_every_option_is_a_flag_with_its_sentence_and_default():
 
     from margin.cli.app import app
 
-    flags = {p.name: p for p in typer.main.get_command(app).commands["fit"].params}
+    flags = {p.name: p for p in typer.main.get_command(app).get_command(None, "fit").params}
     for name, option in parameters_of(FitRequest).items():
         assert flag_of(name) in flags[name].opts
         assert option.sentence.rstrip(".") in flags[name].help

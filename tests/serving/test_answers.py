@@ -4,6 +4,7 @@ import asyncio
 import base64
 import io
 import json
+import threading
 
 import numpy as np
 import pandas as pd
@@ -221,6 +222,33 @@ def test_who_cannot_wait_is_told():
     first, second = run_coroutine(ask())
     assert first == [1, 2]
     assert isinstance(second, TooBusy)
+
+
+def test_questions_that_were_given_up_make_room_for_others():
+    """Whoever no longer waits takes no place: a server that was slow for a while answers again."""
+    busy = threading.Event()
+
+    def wait(questions):
+        assert busy.wait(60)
+        return questions
+
+    async def ask():
+        batcher = Batcher(wait, batch_rows=2, waiting_rows=10)
+        first = asyncio.create_task(batcher.ask([0]))
+        await asyncio.sleep(0)
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(batcher.ask([1, 2]), 0)
+            impatient = asyncio.create_task(batcher.ask([1, 2]))
+            await asyncio.sleep(0)
+            impatient.cancel()
+        busy.set()
+        assert await first == [0]
+        answer = await batcher.ask(list(range(10)))
+        batcher.close()
+        return answer
+
+    assert run_coroutine(ask()) == list(range(10))
 
 
 def test_two_hundred_clients_at_once_get_their_own_answers(classifier):

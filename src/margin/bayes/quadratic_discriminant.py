@@ -23,6 +23,8 @@ from margin.foundations.linalg import eigh, svd
 
 __all__ = ["QuadraticDiscriminantAnalysis", "normal_log_density"]
 
+MOST_COLUMNS = 10_000  # beyond which the covariance of one class takes a gigabyte, and its axes half an hour
+
 
 def normal_log_density(X: np.ndarray, mean: np.ndarray, rotation: np.ndarray, variances: np.ndarray) -> np.ndarray:
     r"""Log-density of the rows of ``X`` (n, d) under N(mean, rotation diag(variances) rotation'), (n,).
@@ -102,6 +104,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         if self.shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError(f"{self._name}: give shrinkage or covariance_estimator, not both.")
         priors, means = self._class_priors(rows), rows.class_means()
+        self._check_width(*means.shape)
         axes = [self._axes(rows, c, means[c]) for c in range(len(means))]
         self.classes_, self.priors_, self.means_ = rows.labels, priors, means
         self.rotations_ = np.stack([rotation for rotation, _ in axes])
@@ -113,13 +116,21 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         """Covariance of every class as it is used, (classes, d, d)."""
         return np.einsum("cij,cj,ckj->cik", self.rotations_, self.scalings_, self.rotations_)
 
+    def _check_width(self, n_classes: int, d: int) -> None:
+        """Refuse what would ask for gigabytes; without ``reg_param`` so few rows are refused for their rank."""
+        if d > MOST_COLUMNS and (self.reg_param > 0 or self.solver == "eigen"):
+            raise ValueError(
+                f"{self._name}: X must have at most {MOST_COLUMNS:,} columns, since each of its {n_classes} classes "
+                f"has a covariance of them; got {d:,}; LinearDiscriminantAnalysis takes more."
+            )
+
     def _axes(self, rows: ClassScatter, c: int, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Principal axes of class ``c`` in columns, and its variances along them."""
         n, total, label, d = int(rows.n_rows[c]), float(rows.counts[c]), rows.labels[c], len(mean)
         if n < 2 and total <= 1:
             raise ValueError(f"{self._name}: class {label} has 1 sample; a covariance needs at least two.")
         axes, spread = (
-            self._axes_by_svd(rows.factor(c, mean), total)
+            self._axes_by_svd(rows.factor(c, mean), total, whole=self.reg_param > 0)
             if self.solver == "svd"
             else self._axes_by_eigenvalues(rows.covariance(self._name, c, self.shrinkage, self.covariance_estimator))
         )
@@ -133,12 +144,12 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         return axes, variances
 
     @staticmethod
-    def _axes_by_svd(factor: np.ndarray, total: float) -> tuple[np.ndarray, np.ndarray]:
-        """Axes in columns and standard deviations along them, falling."""
+    def _axes_by_svd(factor: np.ndarray, total: float, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Axes in columns and standard deviations along them, falling; ``whole``: those without any spread too."""
         d = factor.shape[1]
-        padded = np.zeros((d, d))
-        padded[: len(factor)] = factor
-        _, singular, V = svd(padded)
+        if whole and len(factor) < d:
+            factor = np.vstack([factor, np.zeros((d - len(factor), d))])
+        _, singular, V = svd(factor)
         return V, singular / np.sqrt(total)
 
     @staticmethod

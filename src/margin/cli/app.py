@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from margin import __version__
-from margin.cli import (
-    comparing,
-    describing,
-    evidence,
-    exporting,
-    forecasting,
-    lab,
-    models,
-    sampling,
-    serving,
-    training,
-)
 
-__all__ = ["app", "main"]
+__all__ = ["MODULES", "app", "main"]
+
+#: The commands in the order of the help, and the module of this package that registers each.
+MODULES = {
+    "compare": "comparing",
+    "report": "comparing",
+    "describe": "describing",
+    "fit": "training",
+    "predict": "predicting",
+    "transform": "predicting",
+    "score": "predicting",
+    "forecast": "forecasting",
+    "sample": "sampling",
+    "export": "exporting",
+    "list": "models",
+    "show": "models",
+    "verify": "evidence",
+    "run": "evidence",
+    "lab": "lab",
+    "serve": "serving",
+}
+
+
+class CommandsOnDemand(TyperGroup):
+    """A command's module is imported when it is called or listed: who predicts a row waits for no other command."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(MODULES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            # Names that resemble a misspelled one are looked for among all commands.
+            for module in dict.fromkeys([MODULES[cmd_name]] if cmd_name in MODULES else MODULES.values()):
+                part = typer.Typer()
+                import_module(f"margin.cli.{module}").register(part)
+                self.commands.update(get_group(part).commands)
+        return super().get_command(ctx, cmd_name)
+
 
 app = typer.Typer(
     name="margin",
+    cls=CommandsOnDemand,
     help="Machine-learning methods under one roof: train, compare, and check what the notes say by running it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (comparing, describing, training, forecasting, sampling, exporting, models, evidence, lab, serving):
-    group.register(app)
 
 
 def _version(wanted: bool) -> None:

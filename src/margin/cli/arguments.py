@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["DATA", "existing_folder"]
+from typing import Annotated
+
+import typer
+
+from margin.cli.completion import data_names
+
+__all__ = ["DATA", "Data", "existing_folder"]
 
 #: Kinds of inputs that are read as tables.
 DATA = (
@@ -11,6 +17,8 @@ DATA = (
     " such as 'rows/*.csv' of many files, read block by block; a folder of images, one subfolder per class; - for"
     " stdin; or a named set, e.g. iris or moons:n_samples=500."
 )
+
+Data = Annotated[str, typer.Argument(help=DATA, autocompletion=data_names)]
 
 
 def existing_folder(command: str, new: bool, force: bool) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from margin.cli.arguments import DATA, existing_folder
-from margin.cli.completion import data_names, metric_names, model_names
+from margin.cli.arguments import Data, existing_folder
+from margin.cli.completion import metric_names, model_names
 from margin.cli.declared import with_options
 from margin.cli.output import FAILED, INTERRUPTED, log, print_json, report_problems, result
 from margin.service.comparison_request import ComparisonRequest, HowToRun
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    data: Annotated[str, typer.Argument(help=DATA, autocompletion=data_names)],
+    data: Data,
     *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
     new: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -39,8 +40,13 @@ def with_options(
         for name, option in parameters_of(cls).items()
     ]
     keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in [*flags, *after]]
-    command.__signature__ = inspect.Signature([*before, *keyword_only])  # type: ignore[attr-defined]
-    return command
+
+    @wraps(command)
+    def with_flags(*args: Any, **options: Any) -> None:
+        command(*args, **options)
+
+    with_flags.__signature__ = inspect.Signature([*before, *keyword_only])  # type: ignore[attr-defined]
+    return with_flags
 
 
 def _flag(option: Parameter, short: str | None, metavar: str | None, complete: Complete | None) -> inspect.Parameter:

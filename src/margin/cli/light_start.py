@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -18,17 +18,27 @@ from margin.core.relations import relate_to_loaded_alone
 
 __all__ = ["import_scikit_learn"]
 
+#: What scikit-learn and SciPy import for single functions, or without need, and what that loads or does first.
+DEFERRED = (
+    "numpy.f2py",  # with numpy.testing: names that a copy of NumPy's namespace asks for
+    "numpy.ma",
+    "numpy.testing",
+    "scipy.special",  # texts of its functions are parsed and written anew
+    "scipy.stats",  # with optimization, interpolation, images and spatial trees
+    "pandas",  # for a name that nothing reads
+)
+
 
 def import_scikit_learn() -> None:
-    """Import scikit-learn, but ``scipy.stats`` and pandas only when something of them is asked for.
+    """Import scikit-learn, but what is ``DEFERRED`` only when something of it is asked for.
 
-    Its module of compatibility imports both: ``scipy.stats`` (and with it optimization, interpolation, images and
-    spatial trees) for one function, pandas for a name that nothing reads. Data frames are recognized by
-    ``sys.modules``, where neither stays unless it was loaded.
+    Data frames are recognized by ``sys.modules``, where nothing of it stays unless it was loaded.
     """
     if "sklearn" not in sys.modules:
         relate_to_loaded_alone()
-        with _stand_in("scipy.stats"), _stand_in("pandas"):
+        with ExitStack() as stand_ins:
+            for name in DEFERRED:
+                stand_ins.enter_context(_stand_in(name))
             import sklearn  # noqa: F401
 
 
@@ -50,6 +60,9 @@ def _stand_in(name: str) -> Iterator[None]:
 
     module.__getattr__ = of_the_real_one  # type: ignore[method-assign]
     sys.modules[name] = module
+    package, _, child = name.rpartition(".")
+    if package:  # as an import does; the real one, once imported, takes its place
+        setattr(sys.modules[package], child, module)
     try:
         yield
     finally:

@@ -7,13 +7,14 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from margin.core.strict_json import strict
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = [
     "FAILED",
@@ -35,12 +36,16 @@ UNLIMITED = 100_000
 
 def result() -> Console:
     """The console for results; made anew so that redirected output is seen."""
+    from rich.console import Console
+
     console = Console()
     return console if console.is_terminal else Console(width=UNLIMITED)
 
 
 def log() -> Console:
     """The console for progress and remarks."""
+    from rich.console import Console
+
     return Console(stderr=True)
 
 
@@ -56,6 +61,8 @@ def write_json(value: Any, file: Any) -> None:
 
 
 def print_table(columns: list[str], rows: list[list[Any]], title: str = "") -> None:
+    from rich.table import Table
+
     table = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))

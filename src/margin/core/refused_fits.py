@@ -23,6 +23,7 @@ REFUSALS = (
     ValueError,
     TypeError,
     OSError,
+    RuntimeError,  # workers that ended
 )  # not KeyboardInterrupt: a fit that is broken off leaves what it has learned so far
 
 

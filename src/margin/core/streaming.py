@@ -16,7 +16,17 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-__all__ = ["InOrder", "NamedWork", "PartRunner", "RowBlock", "SharesData", "Stream", "StreamPart"]
+__all__ = [
+    "InOrder",
+    "KeepsObjects",
+    "KeptObjects",
+    "NamedWork",
+    "PartRunner",
+    "RowBlock",
+    "SharesData",
+    "Stream",
+    "StreamPart",
+]
 
 S = TypeVar("S")
 Item = TypeVar("Item")
@@ -57,6 +67,30 @@ class SharesData(Protocol):
 
     def map_shared(self, function: Callable[[Any, Any], S], shared: Any, items: Sequence[NamedWork]) -> Iterable[S]:
         """``function(shared, item)`` of every item, in order; ``shared`` is sent once to each worker."""
+
+
+class KeptObjects(Protocol):
+    """An object on each of several workers, which remembers what it was asked; made again where its worker is lost."""
+
+    def begin(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """What each object answers to its arguments, in order; from now on nothing depends on earlier calls."""
+
+    def ask(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The same of a call that depends on those since the last ``begin``."""
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+
+
+@runtime_checkable
+class KeepsObjects(Protocol):
+    """A runner whose workers keep objects that are asked again and again."""
+
+    @property
+    def n_workers(self) -> int: ...
+
+    def keep(self, make: Callable[[Item], Any], items: Sequence[Item]) -> KeptObjects:
+        """An object ``make(item)`` for every item, each on one of the workers."""
 
 
 class InOrder:

@@ -79,7 +79,7 @@ def first_channels(owner: str, images: np.ndarray, channels: str) -> np.ndarray:
         a, b, c = images.shape[1:]
         first, last = a <= MOST_CHANNELS, c <= MOST_CHANNELS
         if first and last:
-            first, last = b == c, a == b
+            first, last = b == c, a == b and not a == b == c == 1  # one pixel with one channel: the same either way
         if first == last:
             raise ValueError(
                 f"{owner}: which axis of images of shape {images.shape[1:]} has the channels is not clear; "

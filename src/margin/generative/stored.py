@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from margin.core.domains import MOST_LAYERS
 from margin.core.invariants import (
     ArrayOf,
     Count,
@@ -140,7 +141,7 @@ VAE_NETWORK = FieldsOf(
         "variance": Real(0.0, finite=True),
         "latent": StringOf(("normal", "mixture", "von-mises-fisher", "hierarchical")),
         "n_prior_components": Count(low=1),
-        "n_levels": Count(low=1),
+        "n_levels": Count(low=1, high=MOST_LAYERS),
         "image_shape": optional(ListOf(Count(low=1))),
     }
 )

@@ -35,6 +35,8 @@ from margin.neighbors.density.stored import columns_are_states
 
 __all__ = ["BayesianNetwork"]
 
+MOST_SEARCHED = 2_000  # columns, all pairs of which a search of the structure rates: a minute or two
+
 
 class BayesianNetwork(StateDensity):
     r"""A directed graph of the columns and a table for each, found by the score of the graph.
@@ -230,6 +232,11 @@ class BayesianNetwork(StateDensity):
             graph = {j: tuple(sorted(p for p, child in required if child == j)) for j in range(n)}
             checked_graph(graph)
             return graph
+        if n > MOST_SEARCHED:
+            raise ValueError(
+                f"BayesianNetwork: a search of the structure compares all pairs of at most {MOST_SEARCHED:,} columns; "
+                f"got {n:,}; take fewer, or give the edges (structure='given')."
+            )
         local = FamilyScores(codes, sizes, self.criterion, self.equivalent_sample_size)
         rules = Constraints(required, forbidden, self.max_parents)
         search = exact_search if self.structure == "exact" else greedy_search

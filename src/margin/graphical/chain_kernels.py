@@ -154,6 +154,15 @@ def _add_row(
 
 
 @inner
+def _drops_nothing(t: cython.Py_ssize_t, scratch: ChainScratch) -> cython.bint:
+    """Whether no message of time ``t`` is faint once it is multiplied by its weight: nearly always."""
+    faint: cython.Py_ssize_t = 0
+    for k in range(scratch.steps.shape[1]):
+        faint |= scratch.alpha[t, k] * scratch.weights[t, k] < FAINT
+    return faint == 0
+
+
+@inner
 def _bound_dropped(
     t: cython.Py_ssize_t, row: cython.Py_ssize_t, before: cython.double, scores: ConstMatrix, scratch: ChainScratch
 ) -> cython.double:
@@ -218,7 +227,11 @@ def _scaled_forward(
         if t > 0:
             for j in range(n):
                 _add_row(alpha, t, alpha[t - 1, j], scratch.steps, j)
-        dropped = _bound_dropped(t, begin + t, dropped, scores, scratch)
+        if dropped == 0.0 and _drops_nothing(t, scratch):
+            for k in range(n):
+                alpha[t, k] *= weights[t, k]
+        else:
+            dropped = _bound_dropped(t, begin + t, dropped, scores, scratch)
         scale = 0.0
         for k in range(n):
             scale += alpha[t, k]
@@ -227,7 +240,9 @@ def _scaled_forward(
         scratch.scales[t] = scale
         for k in range(n):
             alpha[t, k] /= scale
-            scratch.terms[k] /= scale
+        if dropped > 0.0:
+            for k in range(n):
+                scratch.terms[k] /= scale
         total += peak + log(scale)
     return total
 

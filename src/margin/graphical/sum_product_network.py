@@ -18,6 +18,8 @@ from margin.neighbors.density.stored import columns_are_states
 
 __all__ = ["SumProductNetwork"]
 
+MOST_COMPARED = 2_000  # columns, all pairs of which are tested: some minutes
+
 
 class SumProductNetwork(StateDensity):
     r"""Sums over clusters of rows and products over independent columns, with histograms at the leaves.
@@ -67,6 +69,11 @@ class SumProductNetwork(StateDensity):
         for j, column in enumerate(codes.T):
             if (column < 0).any():
                 codes[column < 0, j] = np.bincount(column[column >= 0]).argmax()
+        if codes.shape[1] > MOST_COMPARED and len(codes) >= self.min_rows:
+            raise ValueError(
+                f"SumProductNetwork: all pairs of columns are tested for independence, so X must have at most "
+                f"{MOST_COMPARED:,}; got {codes.shape[1]:,}."
+            )
         rng = as_generator(self.random_state)
         circuit = learned_circuit(
             codes, self._sizes(), rng, alpha=self.alpha, min_rows=self.min_rows, threshold=self.threshold

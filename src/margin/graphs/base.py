@@ -92,6 +92,8 @@ class GraphEstimator(NeuralEstimator):
         X = own_graphs(X)
         if isinstance(X, Graph):
             raise ValueError(f"{type(self).__name__}: X must be a sequence of graphs; got one graph.")
+        if isinstance(X, list | tuple) and not X:
+            raise ValueError(f"{type(self).__name__}: X must hold at least one graph; got none.")
         if not is_sequence_of_graphs(X):
             X = [as_graph(row[None]) for row in validate_data(self, X, dtype=FLOATS, reset=reset)]
         return self._check_graphs(list(X), reset=reset)

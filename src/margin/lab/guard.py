@@ -88,6 +88,9 @@ class Guard:
 
         try:
             await self.app(scope, receive, note)
+        except asyncio.CancelledError:  # the server ends, and does not wait for what takes long
+            if not started:
+                await refusal(503, "The lab is ending.")(scope, receive, send)
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if not started:

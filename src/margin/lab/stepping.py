@@ -15,7 +15,7 @@ import numpy as np
 
 from margin.core.records import Record
 
-__all__ = ["SteppedFit", "size_of"]
+__all__ = ["SteppedFit", "is_scored", "size_of"]
 
 STATE_BYTES = 64_000_000
 
@@ -79,7 +79,7 @@ class SteppedFit:
 
     def _fit_at_once(self) -> dict[str, Any]:
         self.model.fit(self.X, **self.options) if self.y is None else self.model.fit(self.X, self.y, **self.options)
-        scored = hasattr(self.model, "score") and self.y is not None
+        scored = is_scored(self.model, self.y)
         return {"iteration": 1, **({"score": float(self.model.score(self.X, self.y))} if scored else {})}
 
     def _keep(self) -> None:
@@ -93,6 +93,14 @@ class SteppedFit:
         kept = sorted(self._states)
         around = zip([0, *kept[:-2]], kept[:-1], kept[1:])
         return min(around, key=lambda near: (near[2] - near[0]) / (kept[-1] - near[1]))[1]
+
+
+def is_scored(model: Any, y: Any) -> bool:
+    """Whether a fit can be judged by its own rows: they have a target, and none lacks its label (-1)."""
+    if not hasattr(model, "score") or y is None:
+        return False
+    labels = np.asarray(y) if isinstance(y, np.ndarray) else np.empty(0)
+    return not (labels.dtype.kind == "i" and bool((labels == -1).any()))
 
 
 def size_of(state: Any) -> int:

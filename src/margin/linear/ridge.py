@@ -41,7 +41,7 @@ __all__ = ["Ridge"]
 
 
 class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
-    r"""Ridge regression; :math:`\theta_0` carries no penalty.
+    r"""Linear regression for correlated or many columns; the intercept :math:`\theta_0` carries no penalty.
 
     By default it is solved in closed form, at the cost of one product of ``X`` with itself: the smaller of n p^2 and
     n^2 p operations. Several columns of ``y`` are fitted at once; ``X`` may be sparse.

@@ -41,6 +41,7 @@ SMOOTHING_GRID = np.logspace(-12, 6, 145)  # penalties tried, relative to the ba
 # Of the span of a column: of values nearer than this only the first is a knot. The spline is off by as much then, and
 # its values at nearer knots would not determine its slope between them in double precision.
 NEAREST = 1e-8
+MOST_KNOTS = 10_000  # of all columns: their values are solved for together, which takes gigabytes and minutes beyond
 SPANS = (1e-101, 1e101)  # of the largest less the smallest value of a column: cubes of spans are numbers, too
 
 
@@ -123,7 +124,7 @@ class SplineRegression(RegressorMixin, Estimator):
         self._check_spans(X)
         y = np.asarray(y, dtype=np.float64)
         unit = power_of_two(np.abs(y).max(initial=0.0))  # values are linear in y: its squares need not overflow
-        self.knots_ = [self._knots(column, weights) for column in X.T]
+        self.knots_ = self._knots_of_all(X, weights)
         columns = list(zip(X.T, self.knots_))
         design = np.hstack([_line(x, k)[:, None] for x, k in columns] + [bent_design(x, k) for x, k in columns])
         m = moments(design, y[:, None] / unit, weights)
@@ -162,6 +163,20 @@ class SplineRegression(RegressorMixin, Estimator):
                 f"SplineRegression: every column of X must span 0 or a number from {SPANS[0]:g} to {SPANS[1]:g}, since "
                 f"its cube is used; got {spans[outside[0]]:.3g} in column {outside[0]}; scale it first."
             )
+
+    def _knots_of_all(self, X: np.ndarray, weights: np.ndarray | None) -> list[np.ndarray]:
+        """The knots of every column, few enough in all to solve for their values."""
+        knots: list[np.ndarray] = []
+        total = 0
+        for column in X.T:
+            knots.append(self._knots(column, weights))
+            total += len(knots[-1])
+            if total > MOST_KNOTS:
+                raise ValueError(
+                    f"SplineRegression: {X.shape[1]:,} columns have more than {MOST_KNOTS:,} knots in all, {total:,} "
+                    f"in the first {len(knots):,}; take fewer columns or fewer knots for each (n_knots={self.n_knots})."
+                )
+        return knots
 
     def _knots(self, x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         distinct, index = np.unique(x, return_inverse=True)

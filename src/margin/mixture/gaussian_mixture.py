@@ -34,6 +34,8 @@ from margin.mixture.stream_em import StreamRestarts
 
 __all__ = ["GaussianMixture"]
 
+MOST_COLUMNS = 20_000  # of a matrix of covariances, which takes three gigabytes then
+
 
 class GaussianMixture(DensityMixin, IterativeEstimator):
     r"""Gaussians by maximum likelihood, the best of ``n_init`` runs of EM.
@@ -235,6 +237,11 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
 
     def _check_start(self, d: int) -> None:
         k = self.n_components
+        if d > MOST_COLUMNS and self.covariance_type in ("full", "tied"):
+            raise ValueError(
+                f"GaussianMixture: covariance_type {self.covariance_type!r} takes at most {MOST_COLUMNS:,} columns, of "
+                f"which every covariance is a square matrix; got {d:,}; 'diag' and 'spherical' take any number."
+            )
         shapes = {"weights_init": (k,), "means_init": (k, d)}
         shapes["precisions_init"] = SHAPES[self.covariance_type].shape_of(k, d)
         for name, shape in shapes.items():

@@ -49,7 +49,7 @@ class Journal:
         """Open for writing behind ``checkpoint``; later checkpoints, which could not be used, are dropped."""
         for path in self.checkpoint_paths():
             if int(path.stem) > checkpoint.records:
-                path.unlink()
+                path.unlink(missing_ok=True)
         self.n_records, self._digest = checkpoint.records, hashlib.sha256(checkpoint.metrics)
         with open(self.metrics_path, "a+b") as self._file:
             self._file.truncate(len(checkpoint.metrics))
@@ -75,7 +75,8 @@ class Journal:
             metrics_sha256=self.checksum,
         )
         for old in self.checkpoint_paths()[:-KEPT_CHECKPOINTS]:
-            old.unlink()
+            with suppress(OSError):  # it is gone already, or a network file system holds it: no reason to end a fit
+                old.unlink()
 
     @property
     def checksum(self) -> str:
@@ -104,7 +105,7 @@ class Journal:
     def clear(self) -> None:
         """Forget everything: another model is trained in this folder now."""
         for path in self.checkpoint_paths():
-            path.unlink()
+            path.unlink(missing_ok=True)
         with suppress(OSError):  # it is not there, or holds what is not ours
             self.checkpoint_folder.rmdir()
         self.metrics_path.unlink(missing_ok=True)

@@ -12,15 +12,16 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from margin.core.arguments import shown
-from margin.core.streaming import NamedWork, Stream, StreamPart
+from margin.core.streaming import KeptObjects, NamedWork, Stream, StreamPart
 
-__all__ = ["DaskParts", "cluster_client", "on_cluster"]
+__all__ = ["DaskParts", "cluster_client", "on_cluster", "send_data"]
 
 S = TypeVar("S")
+Item = TypeVar("Item")
 
 MOST_LOSSES = 3  # times that work is sent again whose data are gone
 AHEAD = 2  # parts per thread of the cluster that are sent before their turn
-PATIENCE = "60s"  # until a first worker answers: a cluster that grows on demand starts it then
+PATIENCE = "60s"  # until a first worker answers: a cluster that grows on demand starts it, and replaces a lost one
 
 
 class DaskParts:
@@ -39,14 +40,24 @@ class DaskParts:
 
         def send(item: NamedWork) -> Any:
             if not there or there[0].status != "finished":
-                there[:] = self.client.scatter([shared], broadcast=True, hash=False)  # of a tuple it sends the items
+                there[:] = [send_data(self.client, shared, everywhere=True)]
             return self.client.submit(function, there[0], item, pure=False)
 
         return self._in_order(send, items)
 
+    @property
+    def n_workers(self) -> int:
+        return max(1, sum(self.client.nthreads().values()))
+
+    def keep(self, make: Callable[[Item], Any], items: Sequence[Item]) -> KeptObjects:
+        """An object ``make(item)`` for every item, on the workers in turn."""
+        from margin.selection.dask_objects import ObjectsOnDask
+
+        return ObjectsOnDask(self.client, make, items)
+
     def _in_order(self, send: Callable[[Any], Any], items: Sequence[NamedWork]) -> Iterator[Any]:
         waiting: deque[Any] = deque()
-        most = AHEAD * max(1, sum(self.client.nthreads().values()))
+        most = AHEAD * self.n_workers
         for item in items:
             waiting.append((send(item), item))
             if len(waiting) >= most:
@@ -59,6 +70,15 @@ class DaskParts:
         from margin.core.streaming import InOrder
 
         return InOrder, ()
+
+
+def send_data(client: Any, data: Any, *, everywhere: bool = False) -> Any:
+    """A future of ``data`` on a worker, or on all that there are; waits for one where the last was just lost."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise RuntimeError(f"cluster: all workers ended, and none came back within {PATIENCE}.") from None
+    return client.scatter([data], broadcast=everywhere, hash=False)[0]  # of a tuple it would send the items
 
 
 def on_cluster(stream: Stream, client: Any) -> Stream:

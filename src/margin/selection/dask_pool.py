@@ -14,7 +14,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from margin.selection.dask_cluster import MOST_LOSSES, cluster_client
+from margin.core.full_disk import is_full_disk
+from margin.selection.dask_cluster import MOST_LOSSES, cluster_client, send_data
 from margin.selection.prepared import PreparedColumns
 from margin.selection.trial import Candidate, Task, TrialData, blank_trial, run_trial
 from margin.selection.work_clock import seconds_worked
@@ -72,7 +73,7 @@ class DaskPool:
 
     def _send(self, sent: _Sent) -> None:
         if self._there is None:
-            self._there = self.client.scatter(self.data, broadcast=True, hash=False)
+            self._there = send_data(self.client, self.data, everywhere=True)
         future = self.client.submit(_trial, sent.candidate, self._there, sent.task, pure=False)
         self._sent[future] = sent
 
@@ -96,9 +97,10 @@ class DaskPool:
             found: Result = future.result()
             return found
         error = future.exception() if future.status == "error" else None
-        if isinstance(error, OSError):  # a full disk is no fault of the model
+        if error is not None and is_full_disk(error):  # no fault of the model
             raise error
-        if error is None and sent.losses < MOST_LOSSES:  # the data were on a worker that is gone
+        # The data were on a worker that is gone, or a busy one broke off a connection.
+        if (error is None or isinstance(error, OSError)) and sent.losses < MOST_LOSSES:
             self._there = None
             self._send(replace(sent, losses=sent.losses + 1, since=time.monotonic()))
             return None

@@ -58,7 +58,8 @@ class Batcher:
         while self._waiting:
             batch = self._next_batch()
             try:
-                await self._answer(batch)
+                # Whoever gave up in the meantime is not asked for.
+                await self._answer([request for request in batch if not request.answer.done()])
             finally:
                 self._rows -= sum(len(request.questions) for request in batch)
 
@@ -68,8 +69,7 @@ class Batcher:
         while self._waiting and rows + len(self._waiting[0].questions) <= self.batch_rows:
             batch.append(self._waiting.pop(0))
             rows += len(batch[-1].questions)
-        # Whoever gave up in the meantime is not asked for.
-        return [request for request in batch if not request.answer.done()]
+        return batch
 
     async def _answer(self, batch: list[_Waiting]) -> None:
         if not batch:

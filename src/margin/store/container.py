@@ -10,12 +10,14 @@ earlier versions have none and are read.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,8 @@ MAX_MODELS = 10  # one inside another; scikit-learn asks three times as often fo
 KEY = "margin"
 CHECKSUM = "sha256"
 TEMPORARY = ".margin-"  # how the names of our temporary files begin
+#: What file systems answer that cannot write the entries of a folder to the disk.
+NO_FOLDER_SYNC = {errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM}
 UNSEALED = "0" * 64
 BEFORE_CHECKSUM = rb'"{\"sha256\":\"'  # the manifest is a string in the header's JSON, so its quotes are escaped
 MANIFEST_KEYS = {CHECKSUM, "format_version", "kind", "root", "versions", "data_hash", "facts"}
@@ -96,16 +100,39 @@ def _write_atomically(path: Path, content: bytes) -> Path:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        _rename(temporary, path, content)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong is said, not that the rest could not be removed either
+            temporary.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    _sync_folder(path.parent)
     return path
+
+
+def _rename(temporary: Path, path: Path, content: bytes) -> None:
+    """Put the new file in the place of the old one; if that is refused the error names the file that was wanted."""
+    try:
+        os.replace(temporary, path)
+    except OSError as problem:
+        # A network file system that repeats a request whose answer was lost is told that there is nothing to rename.
+        if isinstance(problem, FileNotFoundError) and path.is_file() and path.read_bytes() == content:
+            return
+        raise OSError(problem.errno, problem.strerror, os.fspath(path)) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write the folder's own entries to the disk; some network file systems refuse that, or to open it."""
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(number)
+    except OSError as problem:
+        if problem.errno not in NO_FOLDER_SYNC:
+            raise
+    finally:
+        os.close(number)
 
 
 def temporary_files(folder: Path) -> list[Path]:

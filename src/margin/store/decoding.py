@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,7 @@ def _checked_state(state: Any) -> dict[str, Any]:
     return state
 
 
+@lru_cache(maxsize=64)  # a forest has a thousand arrays of five types
 def _safe_dtype(name: str) -> np.dtype:
     if not isinstance(name, str) or not re.fullmatch(r"[<>|=]?[a-zA-Z]\d*(\[\d*[a-zA-Z]+\])?", name):
         raise ValueError(f"dtype {str(name)[:40]!r}")  # NumPy would read a string of its own language

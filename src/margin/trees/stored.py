@@ -122,7 +122,7 @@ def categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
         if column >= sizes["n_features"] or len(values) > MAX_CATEGORIES or not ascends:
             raise Violation(f"categories_[{column}] must be at most {MAX_CATEGORIES} strings or ascending numbers")
     for tree in [model["_tree"]] if "_tree" in model else model.get("trees_", []):
-        split_columns = np.unique(tree["feature"][(tree["category_row"] >= 0) & (tree["feature"] >= 0)])
+        split_columns = tree["feature"][(tree["category_row"] >= 0) & (tree["feature"] >= 0)]
         if not set(split_columns.tolist()) <= known.keys():
             raise Violation("a node asks about categories of a column that has none in categories_")
 

@@ -23,6 +23,7 @@ from margin.core.records import Record
 from margin.data.image_arrays import flat_pictures
 from margin.generative.diffusion.model import DiffusionModel
 from margin.generative.vae import VAE
+from margin.neural.estimators.device_inside import DeviceInside
 from margin.neural.scaling import Scaling
 
 __all__ = ["LatentDiffusion"]
@@ -42,7 +43,7 @@ class _Stages:
         return {"seed": self.seed, "done": self.done} | {name: loop.state() for name, loop in self.loops.items()}
 
 
-class LatentDiffusion(IterativeEstimator):
+class LatentDiffusion(DeviceInside, IterativeEstimator):
     """Latent diffusion: an autoencoder makes codes of rows, a diffusion learns and draws codes, the decoder makes rows.
 
     First the autoencoder learns, then the diffusion among its codes; records name both. While the autoencoder learns,
@@ -100,6 +101,7 @@ class LatentDiffusion(IterativeEstimator):
         rng, running = as_generator(seed), _Stages(seed, 0 if state is None else int(state["done"]))
         coder = self._coder()
         diffusion = clone(DiffusionModel() if self.diffusion is None else self.diffusion)
+        self._place_inside(coder, diffusion)
         if not self.fitted:
             seed_estimator(coder, rng)
         seed_estimator(diffusion, rng)

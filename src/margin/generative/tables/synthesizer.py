@@ -21,11 +21,12 @@ from margin.generative.diffusion.model import DiffusionModel
 from margin.generative.stored import COLUMNS, columns_are_stored
 from margin.generative.tables.columns import ColumnCode, decode_column, encode_column, learn_column, width
 from margin.generative.tables.privacy import PrivacyCheck, nearest_neighbor_privacy
+from margin.neural.estimators.device_inside import DeviceInside
 
 __all__ = ["TableSynthesizer"]
 
 
-class TableSynthesizer(IterativeEstimator):
+class TableSynthesizer(DeviceInside, IterativeEstimator):
     r"""Draw synthetic rows that look like those of a table.
 
     Numbers become normal scores, categories one coordinate per label, missing values one more; a generative model
@@ -73,6 +74,7 @@ class TableSynthesizer(IterativeEstimator):
         self.columns_ = [{**learn_column(column)._asdict(), "dtype": str(column.dtype)} for column in arrays]
         seed = seed_from(self.random_state) if state is None else int(state["seed"])
         model = clone(DiffusionModel() if self.model is None else self.model)
+        self._place_inside(model)
         self.model_ = model.set_params(random_state=seed)
         records = model.iterate(self._coordinates(arrays), y, state=state)
         try:

@@ -103,7 +103,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
         X, y = validate_squarable(self, X, numeric_target(self, y), dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         kernel = self._start(X)
-        Z = self._points(X) if state is None else np.array(state["points"])
+        Z = self._points(X) if state is None else self._points_of(state, X)
         self.y_mean_, self.y_std_ = (
             location_and_scale("SparseGaussianProcessRegressor", y) if self.normalize_y else (0.0, 1.0)
         )
@@ -166,6 +166,17 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
         if self.inducing == "random":
             return X[np.sort(rng.choice(len(X), size=m, replace=False))]
         return X[spread_rows(X, m, rng)]
+
+    def _points_of(self, state: dict[str, Any], X: np.ndarray) -> np.ndarray:
+        """The points that the fit began with: those that were given, or some of its rows."""
+        points = np.array(state["points"], dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != X.shape[1] or not len(points):
+            shape = f"(m, {X.shape[1]})"
+            raise ValueError(f"{type(self).__name__}: points of the state must have shape {shape}; got {points.shape}.")
+        known = X if isinstance(self.inducing, str) else self._points(X)
+        if not ((points >= known.min(axis=0)) & (points <= known.max(axis=0))).all():
+            raise ValueError(f"{type(self).__name__}: points of the state must lie among the rows of X; some do not.")
+        return points
 
 
 class _SparseSearch(HyperparameterSearch):

@@ -73,7 +73,7 @@ def _on_stage(facts: dict[str, Any]) -> dict[str, Any]:
         "params": shown,
         "fixed": [name for name in scene.params if name not in shown],
         "drawable": [data for data in scene.sets if scene.drawable(data)],
-        "reading": {data: reading(scene.view_of(data), attributes) for data in scene.sets},
+        "reading": {data: reading(scene.view_of(data), attributes, data) for data in scene.sets},
         "looks": {preset.data: preset.sentence for preset in PRESETS if preset.model == name},
     }
     return {**facts, "scene": stage, "equations": equations}

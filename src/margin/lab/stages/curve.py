@@ -29,10 +29,15 @@ def curve(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     points: Panel = {"xy": round_values(xy), "editable": True}
     if hasattr(model, "support_"):
         points["ring"] = np.asarray(model.support_).tolist()
+    tube = [model.epsilon, -model.epsilon] if hasattr(model, "support_") else []
     residuals = round_values(np.column_stack([X[:, 0], y, np.asarray(model.predict(X)).ravel()]))
     layers: Panel = {
         "band": None if deviation is None else _band(line, mean, deviation),
-        "lines": [*_terms(model, line), {"xy": round_values(np.column_stack([line, mean]))}],
+        "lines": [
+            *_terms(model, line),
+            *({"xy": round_values(np.column_stack([line, mean + d])), "dash": True} for d in tube),
+            {"xy": round_values(np.column_stack([line, mean]))},
+        ],
         "points": points,
         "residuals": residuals,
         "centers": _inducing(model, window),

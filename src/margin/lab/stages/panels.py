@@ -15,6 +15,7 @@ import numpy as np
 __all__ = [
     "bars",
     "chart",
+    "class_picture",
     "grid",
     "images",
     "matrix",
@@ -22,6 +23,8 @@ __all__ = [
     "picture",
     "place_of",
     "round_values",
+    "side_of",
+    "signed_picture",
     "text",
     "window_of",
 ]
@@ -71,11 +74,26 @@ def chart(window: Sequence[float], title: str = "", **layers: Any) -> Panel:
     return {"panel": "chart", "title": title, "window": round_values(window, 5), **shown}
 
 
-def picture(pixels: np.ndarray, caption: str = "", **more: Any) -> Panel:
-    """Gray (h, w) or colored (h, w, 3) pixels; their range becomes the range of the screen."""
-    low, high = float(pixels.min()), float(pixels.max())
+def picture(pixels: np.ndarray, caption: str = "", span: tuple[float, float] | None = None, **more: Any) -> Panel:
+    """Gray (h, w) or colored (h, w, 3) pixels; their range, or ``span``, becomes the range of the screen."""
+    low, high = span or (float(pixels.min()), float(pixels.max()))
     bytes_ = np.round((pixels - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
     return {"pixels": pack(bytes_), "caption": caption, **more}
+
+
+def signed_picture(pixels: np.ndarray, most: float, caption: str = "") -> Panel:
+    """Pixels from -most to most, which have one color below zero, another one above."""
+    return picture(pixels, caption, (-most, most), signed=True)
+
+
+def class_picture(classes: np.ndarray, caption: str = "") -> Panel:
+    """A class for every pixel: 0 is the ground, the others have their colors."""
+    return {"pixels": pack(np.asarray(classes).astype(np.uint8)), "caption": caption, "classes": True}
+
+
+def side_of(X: Any) -> int:
+    """The side of the square pictures that lie in the rows of X."""
+    return round(np.asarray(X).shape[1] ** 0.5)
 
 
 def images(items: Sequence[Panel], title: str = "", **more: Any) -> Panel:

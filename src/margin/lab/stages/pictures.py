@@ -1,4 +1,4 @@
-"""Pictures: what a network reads, finds, keeps and makes up; a digit drawn with the mouse."""
+"""Pictures: what a network reads, measures and finds in them; a digit drawn with the mouse."""
 
 # ruff: noqa: ARG001 (every view is called alike)
 
@@ -9,29 +9,27 @@ from typing import Any
 import numpy as np
 
 from margin.data.scenes import SHAPES
-from margin.lab.stages.panels import Panel, bars, chart, images, matrix, picture, round_values, window_of
+from margin.lab.stages.panels import (
+    Panel,
+    bars,
+    chart,
+    class_picture,
+    images,
+    matrix,
+    picture,
+    round_values,
+    side_of,
+    window_of,
+)
 
-__all__ = [
-    *(
-        "detections",
-        "drawn",
-        "embedded",
-        "features",
-        "latent",
-        "masks",
-        "measures",
-        "readers",
-        "reconstructions",
-        "similarity",
-    ),
-]
+__all__ = ["detections", "embedded", "masks", "measures", "readers", "similarity"]
 
-SHOWN, DIGIT_SIDE = 24, 8
+SHOWN = 24
 
 
 def readers(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Digits with what the model reads; one drawn by hand, if there is one, with the chance of every class."""
-    side = _side(X)
+    side = side_of(X)
     said = model.predict(X[:SHOWN])
     shown = [_judge(X[i].reshape(side, side), said[i], y[i]) for i in range(min(SHOWN, len(X)))]
     panels = [images(shown, "what it reads")]
@@ -62,7 +60,7 @@ def _inside(model: Any, X: Any, side: int) -> list[Panel]:
 
 def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Bars with the angle that the model measures, and the true one."""
-    side, said = _side(X), np.asarray(model.predict(X)).ravel()
+    side, said = side_of(X), np.asarray(model.predict(X)).ravel()
     degrees = np.degrees
     shown = [picture(X[i].reshape(side, side), f"{degrees(said[i]):.0f}° ({degrees(y[i]):.0f}°)") for i in range(SHOWN)]
     xy = np.column_stack([y, said])
@@ -71,68 +69,6 @@ def measures(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     return [
         images(shown, ""),
         chart(window, axes=["true", "measured"], square=True, points={"xy": round_values(xy)}, lines=diagonal),
-    ]
-
-
-def latent(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
-    """The plane of the two latent numbers: where digits lie, and what is decoded over it."""
-    side, codes = _side(X), np.asarray(model.transform(X), dtype=float)[:, :2]
-    steps = np.linspace(-2.2, 2.2, 9)
-    plane = np.array([[a, b] for b in steps[::-1] for a in steps])
-    made = np.asarray(model.decode(plane)).reshape(-1, side, side)
-    window = [-3.2, 3.2, -3.2, 3.2]
-    points = {"xy": round_values(codes, 3), "label": np.asarray(y).tolist()}
-    panels = [
-        chart(
-            window,
-            "where digits lie",
-            equal=True,
-            axes=["z1", "z2"],
-            square=True,
-            points=points,
-            classes=[str(c) for c in range(10)],
-            pick=True,
-        ),
-        images([picture(one) for one in made], "what lies there", columns=9, tight=True),
-    ]
-    if isinstance(probe, list) and len(probe) == 2:
-        place = np.clip(np.array([probe], dtype=float), -6, 6)
-        panels[0]["labels"] = [[*round_values(place[0]), "here", 1]]
-        panels.insert(1, images([picture(np.asarray(model.decode(place)).reshape(side, side))], "decoded here"))
-    return panels
-
-
-def drawn(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
-    """New digits, and how the first of them come out of noise."""
-    side, moments = _side(X), [made for _, made in model.sample_path(SHOWN, random_state=0)]
-    made = [picture(one.reshape(side, side)) for one in moments[-1]]
-    chosen = np.unique(np.linspace(0, len(moments) - 1, 6).round().astype(int))
-    steps = [picture(moments[i][row].reshape(side, side)) for row in range(3) for i in chosen]
-    return [images(made, "new digits", columns=8), images(steps, "out of noise", columns=len(chosen))]
-
-
-def reconstructions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
-    """Digits above what comes back through the narrow layer, and what single units stand for."""
-    side, few = _side(X), X[:12]
-    codes = model.transform(few)
-    back = np.asarray(model.inverse_transform(codes))
-    rows = [picture(one.reshape(side, side)) for one in few] + [picture(one.reshape(side, side)) for one in back]
-    error = float(np.mean((model.inverse_transform(model.transform(X)) - X) ** 2))
-    return [images(rows, "digits, and what comes back", columns=12), bars([("mean squared error", error)], "")]
-
-
-def features(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
-    """Pictures, and what is made of each: a filtered picture, or its features as a strip of numbers."""
-    side, few = _side(X), X[:12]
-    made = np.asarray(model.transform(few))
-    shown = [picture(one.reshape(side, side)) for one in few]
-    if made.shape[1] == X.shape[1]:
-        return [images(shown + [picture(one.reshape(side, side)) for one in made], "before and after", columns=12)]
-    width = min(made.shape[1], 72)
-    names = [str(label) if side == DIGIT_SIDE else SHAPES[int(label)] for label in y[:12]]
-    return [
-        images(shown, "pictures", columns=12),
-        matrix(made[:, :width], names, [""] * width, "features, one row per picture"),
     ]
 
 
@@ -151,12 +87,13 @@ def detections(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
 
 def masks(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
     """Pictures, the class of every pixel as predicted, and as it is."""
-    said = np.asarray(model.predict(X[:8]))
+    said, right = np.asarray(model.predict(X)), np.asarray(y)
     rows = [picture(_gray(one)) for one in X[:8]]
-    rows += [picture(one.astype(float), "predicted" if i == 0 else "") for i, one in enumerate(said)]
-    rows += [picture(np.asarray(one, dtype=float), "true" if i == 0 else "") for i, one in enumerate(y[:8])]
-    right = float(np.mean(np.asarray(model.predict(X)) == np.asarray(y)))
-    return [images(rows, "", columns=8), bars([("pixels right", right)], "", most=1)]
+    for named, classes in (("predicted", said), ("true", right)):
+        rows += [class_picture(one, named if i == 0 else "") for i, one in enumerate(classes[:8])]
+    names = ["ground", *SHAPES]
+    share = [(names[k], float((said == k)[right == k].mean())) for k in np.unique(right).astype(int)]
+    return [images(rows, "", columns=8), bars(share, "pixels right", most=1, colors=[k - 1 for k in np.unique(right)])]
 
 
 def embedded(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -192,10 +129,6 @@ def similarity(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         images(shown, "the sentence that fits best", columns=4),
         matrix(fit, [f"picture {i + 1}" for i in range(8)], texts, "cosine"),
     ]
-
-
-def _side(X: Any) -> int:
-    return round(np.asarray(X).shape[1] ** 0.5)
 
 
 def _gray(pixels: np.ndarray) -> np.ndarray:

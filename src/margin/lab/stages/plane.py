@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.lab.stages.panels import Panel, chart, grid, pack, place_of, round_values, window_of
 
-__all__ = ["axes", "cells", "clusters", "density", "embedding", "path", "regions", "samples", "translated"]
+__all__ = ["adapted", "axes", "cells", "clusters", "density", "embedding", "path", "regions", "samples", "translated"]
 
 
 AXES: Panel = {"axes": ["x1", "x2"], "square": True}
@@ -23,11 +23,17 @@ def regions(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
         window = [max(window[0], 0.0), window[1], max(window[2], 0.0), window[3]]
     surface, line = _class_surface(model, grid(window))
     support = getattr(model, "support_", None)
-    points = {"xy": round_values(X), "label": _positions(y, model.classes_), "editable": True}
+    given = _positions(y, model.classes_)
+    points = {"xy": round_values(X), "label": given, "editable": True}
+    if -1 in given:  # some rows have no label: those with one are ringed, the others may have been given one
+        points |= {"label": _positions(getattr(model, "transduction_", y), model.classes_), "given": given}
+        points["ring"] = [row for row, label in enumerate(given) if label >= 0]
     if support is not None:
         points["ring"] = np.asarray(support).tolist()
     layers = _neighbors(model, X, place_of(probe)) if hasattr(model, "kneighbors") else {}
     names = [str(c) for c in model.classes_]
+    if line is not None:
+        layers["note"] = "Solid: the border. Dashed: the margin, within which a row costs something."
     return [chart(window, **AXES, surface=surface, contour=line, points=points, classes=names, **layers)]
 
 
@@ -40,6 +46,21 @@ def _neighbors(model: Any, X: Any, place: np.ndarray | None) -> Panel:
     lines = [{"xy": round_values([place, X[i]]), "color": -1, "thin": True} for i in near]
     said = f"{model.classes_[best]}: {100 * chance[best]:.0f} % of {len(near)}"
     return {"hover": True, "lines": lines, "labels": [[*round_values(place), said, best]]}
+
+
+def adapted(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
+    """Rows without a label in the class that the model gives them; faint, the labeled ones, of another scale."""
+    window, given = window_of(X), _positions(y, model.classes_)
+    surface, _ = _class_surface(model, grid(window))
+    said = _positions(model.predict(X), model.classes_)
+    points = {
+        "xy": round_values(X),
+        "label": [told if label < 0 else label for told, label in zip(said, given)],
+        "given": given,
+        "faint": [row for row, label in enumerate(given) if label >= 0],
+        "editable": True,
+    }
+    return [chart(window, **AXES, surface=surface, points=points, classes=[str(c) for c in model.classes_])]
 
 
 def cells(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
@@ -132,7 +153,7 @@ def embedding(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
 def _class_surface(model: Any, cells: np.ndarray, side: int = 56) -> tuple[Panel, Panel | None]:
     """Class and certainty of every cell; for two classes by a decision function also its levels -1, 0 and 1."""
     contour = None
-    if hasattr(model, "decision_function") and len(model.classes_) == 2 and hasattr(model, "support_"):
+    if hasattr(model, "decision_function") and len(model.classes_) == 2 and _has_margin(model):
         values = np.asarray(model.decision_function(cells), dtype=float).reshape(side, side)
         chosen, sure = (values > 0).astype(int), np.tanh(np.abs(values))
         contour = {"values": pack(values), "levels": [-1, 0, 1]}
@@ -144,6 +165,11 @@ def _class_surface(model: Any, cells: np.ndarray, side: int = 56) -> tuple[Panel
         chosen, sure = np.searchsorted(model.classes_, model.predict(cells)), np.full(len(cells), 0.6)
     strength = np.round(255 * np.clip(np.nan_to_num(sure), 0, 1)).astype(np.uint8).reshape(side, side)
     return {"class": pack(chosen.astype(np.uint8).reshape(side, side)), "strength": pack(strength)}, contour
+
+
+def _has_margin(model: Any) -> bool:
+    """Whether decision values of 1 and -1 are where rows begin to cost: machines by support vectors or the hinge."""
+    return hasattr(model, "support_") or "hinge" in str(getattr(model, "loss", ""))
 
 
 def _label_surface(model: Any, window: list[float]) -> Panel:

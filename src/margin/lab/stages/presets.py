@@ -100,7 +100,7 @@ PRESETS = (
     ),
     Preset(
         "The latent plane of a VAE",
-        "Two numbers per digit; click anywhere to see what lies there.",
+        "Two numbers per digit: walk over the plane with the mouse and see one digit turn into another.",
         "vae",
         "digits",
     ),

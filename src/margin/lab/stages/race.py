@@ -84,7 +84,7 @@ def race(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:  # noqa: ARG001
     levels = {"values": pack(depth), "levels": round_values(np.arange(1, LEVELS) / LEVELS), "thin": True}
     above = {n: float(X.f(np.array(path[-1]))) - float(X.f(np.array(X.minima[0]))) for n, path in model.paths_.items()}
     left = [(name.replace("_", " "), max(height, 0.0)) for name, height in above.items()]
-    goal = [[*round_values(minimum), "minimum", 0] for minimum in X.minima]
+    goal = [[*round_values(minimum), "minimum", -1] for minimum in X.minima]
     return [
         chart(
             window,
@@ -96,5 +96,5 @@ def race(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:  # noqa: ARG001
             labels=goal,
             classes=[n for n, _ in left],
         ),
-        bars(left, "height above the minimum"),
+        bars(left, "height above the minimum", colors=list(range(len(left)))),
     ]

@@ -10,6 +10,8 @@ READINGS: Mapping[str, str] = {
     # the plane
     "regions": "Points are the data, colored by their class; the color behind them is what the model would say there, "
     "paler where it is less sure.",
+    "adapted": "Faint points were labeled, by one instrument; full ones are by another of other scales and without a "
+    "label, in the class that the model gives them. The color behind is what it would say of the second instrument.",
     "cells": "Every cell is a pair of categories, colored by the class that the model gives it.",
     "clusters": "Diamonds are the centers; color is the cluster to which the model gives a point and the plane.",
     "density": "The stronger the color, the denser the model believes the data to be there.",
@@ -36,12 +38,14 @@ READINGS: Mapping[str, str] = {
     # pictures
     "readers": "Below each digit what the model reads, green where it is right; then what of a digit speaks for that.",
     "measures": "Below each bar the angle as measured and, in brackets, as it is; on the dashed diagonal both agree.",
-    "latent": "First, where the model puts every digit; then, what it draws for places over that plane.",
+    "latent": "Every point is a digit where the model puts it; behind them, what it draws there. Beside it, the digit "
+    "of one place: move the mouse over the plane, or click.",
     "drawn": "Digits that the model makes up, and how the first of them come out of noise.",
-    "reconstructions": "Above, digits; below, what comes back after they went through the narrow layer.",
+    "reconstructions": "Above, digits; below, what comes back after they went through the narrow layer. Then, unit by "
+    "unit: blue is what more of it adds, orange what it takes away.",
     "features": "Pictures, and what is made of each.",
     "detections": "Boxes are what the model finds; numbers say how sure it is.",
-    "masks": "Above, the pictures; then the class of every pixel, as the model says it and as it is.",
+    "masks": "Above, the pictures; then the class of every pixel by its color, as the model says it and as it is.",
     "embedded": "Every point is a digit as the network represents it; colors were never shown to it.",
     "similarity": "Below each picture the sentence that fits it best to the model, green where it is the right one.",
     # texts
@@ -70,11 +74,12 @@ READINGS: Mapping[str, str] = {
 #: What is added where the model has such an attribute.
 MORE: Mapping[str, Mapping[str, str]] = {
     "regions": {
-        "support_": " Ringed: the support vectors; solid line: the border; dashed: the margin.",
+        "support_": " Ringed: the support vectors.",
+        "transduction_": " A point without a class takes the color of the one that the model gives it, surest first.",
         "points_": " Move the mouse: lines lead to the neighbors that decide there.",
     },
     "curve": {
-        "support_": " Ringed: the support vectors.",
+        "support_": " Ringed: the support vectors; between the dashed lines nothing counts as a miss.",
         "basis_": " Thin lines: the basis functions times their weights, which add up to it.",
         "knots_": " Thin lines: what the value at each knot adds to it.",
         "points_": " Move the mouse: ringed are the neighbors whose mean is said there.",
@@ -83,6 +88,11 @@ MORE: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def reading(view: str, attributes: Collection[str] = ()) -> str:
-    """What a newcomer must know to read the stage of a model with these learned attributes."""
-    return READINGS[view] + "".join(more for name, more in MORE.get(view, {}).items() if name in attributes)
+#: What is added for a set.
+OF_DATA: Mapping[str, str] = {"few_labels": " Ringed: the eight points whose class was told; gray ones have none."}
+
+
+def reading(view: str, attributes: Collection[str] = (), data: str = "") -> str:
+    """What a newcomer must know to read the stage of a model with these learned attributes on a set."""
+    more = [text for name, text in MORE.get(view, {}).items() if name in attributes]
+    return READINGS[view] + OF_DATA.get(data, "") + "".join(more)

@@ -16,7 +16,7 @@ from margin.lab.stages.exhibits import EXHIBITS
 from margin.lab.stages.materials import material
 from margin.lab.stages.scene import Made, StageScene
 from margin.lab.stages.scenes import scene_of
-from margin.lab.stepping import SteppedFit
+from margin.lab.stepping import SteppedFit, is_scored
 from margin.service.requests import BadRequest
 from margin.service.training import build_model
 
@@ -40,7 +40,7 @@ class PlayRequest:
     def __post_init__(self) -> None:
         scene = scene_of(self.model)
         object.__setattr__(self, "scene", scene)
-        object.__setattr__(self, "data", self.data or scene.data[0])
+        object.__setattr__(self, "data", self.data or scene.sets[0])
         if self.data not in scene.sets:
             raise BadRequest(f"{self.model} is shown with {', '.join(scene.sets)}; got {self.data!r}.")
         if self.points:
@@ -127,8 +127,7 @@ class PlayRequest:
         return f"X = np.array({X.tolist()!r})\ny = {target}"
 
     def _score_code(self) -> list[str]:
-        cls = self.class_
-        if not hasattr(cls, "score") or self.load()[1] is None:
+        if not is_scored(self.class_, self.load()[1]):
             return ['record = {"iteration": 1}', "print(record)"]
         return ['record = {"iteration": 1, "score": float(model.score(X, y))}', "print(record)"]
 

@@ -12,7 +12,7 @@ __all__ = ["KINDS", "Made", "StageScene", "setting_text"]
 #: The kinds of stage.
 KINDS = ("plane", "curve", "landscape", "table", "pictures", "text", "graph", "field", "network")
 
-DRAWABLE = ("regions", "clusters", "density", "samples", "path", "axes", "curve")
+DRAWABLE = ("adapted", "regions", "clusters", "density", "samples", "path", "axes", "curve")
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,11 @@ class Made:
 
 @dataclass(frozen=True)
 class StageScene:
-    """``data`` names sets of :mod:`margin.lab.stages.materials`, the first of which is shown first.
+    """``data`` names sets of :mod:`margin.lab.stages.materials`, of which the first is shown first.
 
     ``params`` differ from the model's defaults; ``options`` go to its fit; ``view`` names the function that says what
-    is seen of the model after a record; ``tables`` are further sets, of many columns each.
+    is seen of the model after a record; ``tables`` are further sets, of many columns each, and come first where
+    ``table_first`` says so: what a method does to columns is not seen where there is only one.
     """
 
     kind: str
@@ -36,11 +37,12 @@ class StageScene:
     params: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[str, ...] = ()
+    table_first: bool = False
 
     @property
     def sets(self) -> tuple[str, ...]:
         """All sets that the scene is shown with."""
-        return (*self.data, *self.tables)
+        return (*self.tables, *self.data) if self.table_first else (*self.data, *self.tables)
 
     def view_of(self, data: str) -> str:
         """What is seen of the model on a set: of a table of many columns, what each of them does."""

@@ -9,7 +9,7 @@ from typing import Any
 from margin import catalog
 from margin.lab.stages.equations import plate_edges, plate_residual
 from margin.lab.stages.exhibits import EXHIBITS
-from margin.lab.stages.parts import code_diffusion, digit_coder
+from margin.lab.stages.parts import code_diffusion, digit_coder, small_network, smooth_classifier
 from margin.lab.stages.scene import Made, StageScene
 
 __all__ = ["SCENES", "scene_of"]
@@ -52,6 +52,7 @@ def _text(view: str, data: str, **params: Any) -> StageScene:
 
 
 SMALL_NET = {"hidden_layer_sizes": (16, 16), "max_iter": 200, "learning_rate_init": 0.02, "batch_size": 64}
+TABULAR = {"hidden_layer_sizes": (32,), "max_iter": 200, "learning_rate_init": 0.05, "early_stopping": False}
 DIGIT = {"image_shape": (8, 8)}  # flat rows would be taken for pictures one pixel high
 SMALL_CONVOLUTION = ("conv 8 3", "pool 2", "dense 32")
 DEEP_PLANE = {"hidden_layer_sizes": (64, 64), "max_iter": 150, "batch_size": 128, "record_steps": 4}
@@ -60,12 +61,12 @@ LINEAR = {
     "linear-regression": _table(_curve("line")),
     "ridge": _table(_curve("line")),
     "logistic-regression": _table(_classes("separable")),
-    "lasso": _table(_curve("line", alpha=0.1)),
-    "elastic-net": _table(_curve("line", alpha=0.1)),
+    "lasso": replace(_table(_curve("line", alpha=0.1)), table_first=True),
+    "elastic-net": replace(_table(_curve("line", alpha=0.1)), table_first=True),
     "basis-regression": _curve(),
     "polynomial-regression": _curve(degree=5),
     "spline-regression": _curve(n_knots=8),
-    "heteroscedastic-regression": _curve("widening"),
+    "heteroscedastic-regression": _curve("widening", degree=5),
 }
 
 KERNELS = {
@@ -136,16 +137,16 @@ UNSUPERVISED = {
     "isomap": _map("digits", n_neighbors=8),
     "t-sne": _map("digits", max_iter=500, perplexity=25.0),
     "umap": _map("digits", n_epochs=200),
-    "neighborhood-components-analysis": _map("digits", n_components=2, max_iter=15),
+    "neighborhood-components-analysis": _map("digits", n_components=2, max_iter=50),
 }
 
 NEURAL = {
     "mlp-classifier": _classes("spirals", **SMALL_NET),
     "mlp-regressor": _curve(**SMALL_NET),
-    "tabular-net-classifier": _classes(hidden_layer_sizes=(32,), max_iter=60, early_stopping=False),
-    "tabular-net-regressor": _curve(hidden_layer_sizes=(32,), max_iter=60, early_stopping=False),
+    "tabular-net-classifier": _classes(**TABULAR),
+    "tabular-net-regressor": _curve(**TABULAR),
     "neural-classifier": _classes(max_iter=100, learning_rate_init=0.02, batch_size=64),
-    "neural-regressor": _curve(max_iter=100, learning_rate_init=0.02, batch_size=64),
+    "neural-regressor": _curve(max_iter=100, n_iter_no_change=100, learning_rate_init=0.02, batch_size=64),
     "cnn-classifier": _pictures(
         "readers",
         "digits",
@@ -181,9 +182,14 @@ NEURAL = {
         "curve", ("growth",), "series", {"cell": "gru", "hidden_size": 8, "max_iter": 20, "learning_rate_init": 0.03}
     ),
     "forecaster": StageScene("curve", ("passengers",), "forecast"),
-    "self-training-classifier": StageScene("plane", ("few_labels",), "regions"),
-    "pseudo-label": StageScene("plane", ("few_labels",), "regions"),
-    "domain-adaptation-classifier": StageScene("plane", ("two_instruments",), "regions"),
+    "self-training-classifier": StageScene(
+        "plane",
+        ("few_labels",),
+        "regions",
+        {"estimator": Made(smooth_classifier), "criterion": "k_best", "k_best": 10, "max_iter": 20},
+    ),
+    "pseudo-label": StageScene("plane", ("few_labels",), "regions", {"estimator": Made(small_network)}),
+    "domain-adaptation-classifier": StageScene("plane", ("two_instruments",), "adapted"),
     "few-shot-learner": StageScene(
         "plane",
         ("three_blobs",),
@@ -203,7 +209,11 @@ GENERATIVE = {
         "pictures",
         ("digits",),
         "latent",
-        {"n_components": 2, "hidden_layer_sizes": (64,), "max_iter": 60, "likelihood": "bernoulli"},
+        # A divergence of less weight lets classes lie further apart than the prior would have them.
+        {
+            **{"n_components": 2, "hidden_layer_sizes": (128, 64), "likelihood": "bernoulli", "beta": 0.3},
+            **{"max_iter": 60, "learning_rate_init": 0.01, "batch_size": 32},
+        },
     ),
     "autoencoder": _pictures("reconstructions", "digits", n_components=6, hidden_layer_sizes=(48,), max_iter=40),
     "sparse-autoencoder": _pictures("reconstructions", "digits", expansion=2.0, max_iter=30),

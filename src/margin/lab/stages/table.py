@@ -91,12 +91,19 @@ def _against_truth(model: Any, X: Any, y: Any) -> Panel:
 
 
 def traits(model: Any, X: Any, y: Any, probe: Any) -> list[Panel]:
-    """Traits that the model reads off a row of each kind, and the traits by which the kinds were described."""
-    read = np.array([model.predict_attributes(X[np.asarray(y) == kind]).mean(axis=0) for kind in np.unique(y)])
-    described = matrix(model.attributes_, ANIMALS, TRAITS, "as described")
-    share = [(ANIMALS[kind], float((model.predict(X[np.asarray(y) == kind]) == kind).mean())) for kind in np.unique(y)]
+    """Traits that the model reads off rows of each kind, those by which the kinds were described, and who is told.
+
+    Rows of the kind that was never seen are where the others' rows say that its traits would put it.
+    """
+    kinds = [X[np.asarray(y) == kind] for kind in np.unique(y)]
+    seen, unseen = model.attributes_[: len(kinds)], model.attributes_[len(kinds)]
+    means = np.array([rows.mean(axis=0) for rows in kinds])
+    law, *_ = np.linalg.lstsq(np.column_stack([seen, np.ones(len(seen))]), means, rcond=None)
+    kinds.append(np.append(unseen, 1.0) @ law + kinds[0] - means[0])
+    read = np.array([model.predict_attributes(rows).mean(axis=0) for rows in kinds])
+    share = [(name, float((model.predict(rows) == k).mean())) for k, (name, rows) in enumerate(zip(ANIMALS, kinds))]
     return [
-        matrix(read, ANIMALS[: len(read)], TRAITS, "as read from the rows"),
-        described,
-        bars(share, "right", most=1),
+        matrix(read, ANIMALS, TRAITS, "as read from the rows"),
+        matrix(model.attributes_, ANIMALS, TRAITS, "as described"),
+        bars(share, "rows of each that are told right", most=1),
     ]

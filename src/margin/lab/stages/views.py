@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from margin.core.strict_json import strict
-from margin.lab.stages import curve, fields, graphs, pictures, plane, race, table, texts
+from margin.lab.stages import curve, drawings, fields, graphs, pictures, plane, race, table, texts
 from margin.lab.stages.panels import Panel
 from margin.lab.stages.request import PlayRequest
 from margin.lab.stages.trees import tree_panels
@@ -19,7 +19,7 @@ MOST_BYTES = 1_500_000  # of one frame
 
 VIEWS: dict[str, View] = {
     name: getattr(module, name)
-    for module in (curve, fields, graphs, pictures, plane, race, table, texts)
+    for module in (curve, drawings, fields, graphs, pictures, plane, race, table, texts)
     for name in module.__all__
     if name not in ("layout", "OptimizerRace")
 }

@@ -28,6 +28,7 @@ from margin.core.labels import UNKNOWN, coded_labels
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
+from margin.neural.estimators.device_inside import DeviceInside
 from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.neural.losses.fused import fused_cross_entropy
 
@@ -59,7 +60,7 @@ def pseudo_label_loss(
     return {name: value.expand(len(y)) for name, value in terms.items()}
 
 
-class PseudoLabel(ClassifierMixin, IterativeEstimator):
+class PseudoLabel(DeviceInside, ClassifierMixin, IterativeEstimator):
     """A network that learns from rows with and without labels.
 
     Labeled rows are repeated until they are as many as the others, so that batches hold both; with the estimator's
@@ -106,6 +107,7 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
         student = clone(MLPClassifier() if self.estimator is None else self.estimator)
         if not isinstance(student, MLPClassifier):
             raise ValueError(f"PseudoLabel: estimator must be an MLPClassifier; got {type(student).__name__}.")
+        self._place_inside(student)
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
         self.classes_, codes = coded_labels("PseudoLabel", X, y)
         seed = seed_from(self.random_state) if state is None else int(state["seed"])

@@ -34,7 +34,7 @@ __all__ = ["MLPClassifier"]
 
 
 class MLPClassifier(ClassTargets, MLPEstimator):
-    """Multi-layer perceptron for classes.
+    """Fully connected layers, for classes of rows.
 
     Inputs are standardized on the training rows (``standardize``) because one learning rate then suits columns of any
     unit. With ``early_stopping`` a stratified ``validation_fraction`` of the rows is held back, and training ends

@@ -36,6 +36,7 @@ class TrainingDiverged(FloatingPointError, ValueError):
 
 RUNNING_PARTS = ("batches", "step", "meter", "stopping", "stream")  # of the state of a training that can go on
 AGREEING_STEPS = 8  # of several processes, between two questions whether one of them was asked to stop
+MOST_THREADS = 1024  # of a fit that is taken up again, perhaps on a machine with fewer
 SNAPSHOT_STEPS = 100  # least steps between two copies of the weights, so that copying costs next to nothing
 
 
@@ -172,7 +173,7 @@ class Training:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from ``state``, taken from a training of equal parts; only its plan may have been shorter."""
         self.steps, self.epoch = int(state["steps"]), int(state["epoch"])
-        self.threads = state["threads"]
+        self.threads = _threads_of(state)
         if state.get("processes") != self._processes():
             raise ValueError(
                 f"Training: the state belongs to a fit on {state.get('processes')} processes that added up their "
@@ -230,6 +231,14 @@ class Training:
             means = self.step(batch, self.steps)
         self.threads = threads_for(counter.operations_per_pass)
         return means
+
+
+def _threads_of(state: Mapping[str, Any]) -> int:
+    """How many threads the fit began with: more than any machine has would end the process, not raise an error."""
+    threads = state["threads"]
+    if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+        raise ValueError(f"Training: threads of the state must be a number from 1 to {MOST_THREADS}; got {threads!r}.")
+    return threads
 
 
 def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Iterator[Record]:

@@ -2,7 +2,7 @@ r"""Seven architectures, read off the networks themselves
 
 Layers, shapes and parameter counts of a perceptron, a convolutional network, a decoder-only transformer, an
 autoencoder, a variational autoencoder, the two players of a GAN and a U-Net. A box is as high as the
-logarithm of its output size; below it stand that size and the number of weights.
+logarithm of its output size; below it stand that size and the number of weights. Arcs are ways around layers.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ SHORT = {
     "MaxPool2d": "max pool",
     "MultiheadAttention": "attention",
     "Sigmoid": "sigmoid",
+    "Parameter": "noise",  # the deviation of a decoder, no layer
 }
 ROWS = (
     ("perceptron, 3 hidden layers", "2-1-2 perceptron"),
@@ -86,18 +87,22 @@ ROWS = (
     ("GAN, generator", "GAN, discriminator"),
     ("U-Net",),
 )
+#: Ways around layers, which a table of layers does not have: from the box before them to the box that joins.
+AROUND = {"decoder-only transformer": ((1, 4), (4, 7), (7, 9), (9, 12)), "U-Net": ((0, 4),)}
 ACROSS = 14  # layers side by side
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 10)
+    figure.set_size_inches(12, 10.5)
     grid = figure.add_gridspec(len(ROWS), 2)
     for line, names in enumerate(ROWS):
         for column, name in enumerate(names):
             axis = figure.add_subplot(grid[line, column if len(names) > 1 else slice(None)])
-            blank(axis, width=(-0.6, ACROSS / len(names) - 0.4), height=(-1.15, 0.75))
+            blank(axis, width=(-0.6, ACROSS / len(names) - 0.4), height=(-1.2, 1.35))
             axis.set_title(f"{name}: {data['parameters'][name]:,} weights")
             _draw_layers(axis, data["tables"][name])
+            for start, end in AROUND.get(name, ()):
+                add_arrow(axis, (start, 0.55), (end, 0.55), color="C2", bend=-0.55 / (end - start))
 
 
 def _draw_layers(axis: Axes, lines: list[tuple[str, str, tuple[int, ...], int]]) -> None:
@@ -108,7 +113,7 @@ def _draw_layers(axis: Axes, lines: list[tuple[str, str, tuple[int, ...], int]])
         add_box(axis, k, 0, SHORT.get(kind, kind.lower()), width=0.76, height=height, color=color)
         axis.text(k, -0.76, " x ".join(map(str, shape[1:])), ha="center", va="center", fontsize=8, color=MUTED)
         axis.text(k, -1.03, f"{parameters:,}" if parameters else "", ha="center", va="center", fontsize=8)
-        if k:
+        if k and kind != "Parameter":
             add_arrow(axis, (k - 0.62, 0), (k - 0.38, 0))
 
 

@@ -49,53 +49,50 @@ def check(data: dict[str, Any]) -> Verdict:
     )
 
 
-#: Stages from bottom to top: name, and what it does.
-TOWER = {
+#: Stages from left to right: name, and what it does.
+LINE = {
     "QK'": r"$Q K^\top$",
     "scaled": r"$/\sqrt{d}$",
-    "masked": "mask the future",
-    "softmax": "softmax of rows",
+    "masked": "mask the\nfuture",
+    "softmax": "softmax\nof rows",
     "heads": r"weights $\times\,V$",
-    "concatenated": "heads side by side",
+    "concatenated": "heads side\nby side",
     "output": "linear",
 }
+STEP, BOX = 1.45, 1.1  # from stage to stage, and how wide a stage is
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    """A tower of operations with the shapes between them; beside it what one head holds after each."""
-    figure.set_size_inches(10, 8)
-    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-    blank(left, width=(-1.9, 2.6), height=(-0.5, 7.9))
-    for x, name in ((-1.0, "Q"), (0.0, "K"), (1.4, "V")):
-        add_box(left, x, 0, f"{name}\n{_size(data, name)}", width=0.9, height=0.6, color="C7")
-    for level, (name, text) in enumerate(TOWER.items(), 1):
-        add_box(left, -0.5, level, text, width=1.9, height=0.46, color="C1" if name in ("QK'", "heads") else "C0")
-        left.text(-0.4, level + 0.37, _size(data, name), fontsize=8, color=MUTED, va="center")
-        end = 0.77 if level < len(TOWER) else 0.6
-        add_arrow(left, (-0.5, level + 0.23), (-0.5, level + end))
-    add_arrow(left, (-1.0, 0.3), (-0.8, 0.77))
-    add_arrow(left, (0.0, 0.3), (-0.2, 0.77))
-    add_arrow(left, (1.4, 0.3), (0.45, 5.0), bend=0.3)
-    left.set_title("Multi-head attention: batch x heads x tokens x width")
-    _draw_matrices(right, data["first_head"])
+    """A line of operations with the shapes of what they give; below each, what its first head holds."""
+    figure.set_size_inches(13, 4.6)
+    axis = blank(figure.subplots(), width=(-0.75, 7 * STEP + 0.75), height=(-2.35, 1.75))
+    for y, name in ((1.35, "V"), (0.45, "Q"), (-0.45, "K")):
+        add_box(axis, 0, y, f"{name}\n{_size(data, name)}", width=BOX, height=0.6, color="C7")
+    for k, (name, text) in enumerate(LINE.items(), 1):
+        x, color = k * STEP, "C1" if name in ("QK'", "heads") else "C0"
+        add_box(axis, x, 0, text, width=BOX, height=0.6, color=color)
+        axis.text(x, -0.47, _size(data, name), fontsize=9, color=MUTED, ha="center", va="center")
+        if k > 1:
+            add_arrow(axis, (x - STEP + BOX / 2, 0), (x - BOX / 2, 0))
+        if name in data["first_head"]:
+            _draw_matrix(axis, data["first_head"][name], x)
+    add_arrow(axis, (BOX / 2, 0.4), (STEP - BOX / 2, 0.1))
+    add_arrow(axis, (BOX / 2, -0.4), (STEP - BOX / 2, -0.1))
+    axis.plot([BOX / 2, 5 * STEP], [1.35, 1.35], color=MUTED, lw=1.1, zorder=1)
+    add_arrow(axis, (5 * STEP, 1.35), (5 * STEP, 0.3))
+    axis.set_title("Multi-head attention: batch x heads x tokens x width; below, what the first head holds")
+    axis.text(0, -1.45, "first head:\nqueries down,\nkeys across", fontsize=9, color=MUTED, ha="center", va="center")
 
 
 def _size(data: dict[str, Any], name: str) -> str:
     return " x ".join(map(str, data["shapes"][name]))
 
 
-def _draw_matrices(axis: Axes, matrices: dict[str, np.ndarray]) -> None:
-    """What the first head holds, stage above stage as in the tower."""
-    blank(axis, width=(0, 1), height=(-0.5, 7.9))
-    axis.set_title("Its first head: queries down, keys across")
-    for level, name in enumerate(TOWER, 1):
-        if name not in matrices:
-            continue
-        values = matrices[name]
-        finite = values[np.isfinite(values)]  # the mask is minus infinity
-        bound = np.abs(finite).max()
-        panel = axis.inset_axes((0.0, level - 0.43, 0.5, 0.86), transform=axis.transData)
-        panel.imshow(np.where(np.isfinite(values), values, np.nan), cmap="RdBu_r", vmin=-bound, vmax=bound)
-        panel.set(xticks=[], yticks=[])
-        said = f"{finite.min():.2f} to {finite.max():.2f}"
-        axis.text(0.5, level, f"{TOWER[name]}\n{said}", fontsize=8, color=MUTED, va="center")
+def _draw_matrix(axis: Axes, values: np.ndarray, x: float) -> None:
+    """Its entries in color, white at zero, and the range that they span."""
+    finite = values[np.isfinite(values)]  # the mask is minus infinity
+    bound = np.abs(finite).max()
+    panel = axis.inset_axes((x - BOX / 2, -2.05, BOX, 1.4), transform=axis.transData)
+    panel.imshow(np.where(np.isfinite(values), values, np.nan), cmap="RdBu_r", vmin=-bound, vmax=bound)
+    panel.set(xticks=[], yticks=[])
+    axis.text(x, -2.22, f"{finite.min():.2f} to {finite.max():.2f}", fontsize=9, color=MUTED, ha="center", va="center")

@@ -78,16 +78,21 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     axes = figure.subplots(3, SHOWN)
-    chosen = np.argsort(-np.abs(data["weights"]))[:SHOWN]
+    added = data["weights"] * data["maps"].mean(axis=(1, 2))  # what each map adds to the score
+    chosen = np.argsort(-np.abs(added))[:SHOWN]
+    brightest = max(data["maps"][k].max() for k in chosen)
     for k in range(SHOWN):
         axes[0, k].imshow(data["images"][k], cmap="gray")
-        axes[1, k].imshow(data["maps"][chosen[k]], cmap="viridis")
-        axes[1, k].set_title(f"map {chosen[k]}, weight {data['weights'][chosen[k]]:+.2f}", fontsize=8)
+        axes[1, k].imshow(data["maps"][chosen[k]], cmap="viridis", vmin=0, vmax=brightest)
+        axes[1, k].set_title(f"map {chosen[k]} adds {added[chosen[k]]:+.2f} to the score", fontsize=9)
         axes[2, k].imshow(data["images"][k], cmap="gray")
         axes[2, k].imshow(data["heat"][k], cmap="inferno", alpha=0.5)
         left, top, right, bottom = data["boxes"][k] - 0.5
         axes[2, k].plot([left, right, right, left, left], [top, top, bottom, bottom, top], "w-", lw=1)
-    for row, name in enumerate(("images", "maps of the first image", "the class against empty")):
+        axes[2, k].set(xlim=(-0.5, SIDE - 0.5), ylim=(SIDE - 0.5, -0.5))
+    axes[0, 0].set_title("the first image", fontsize=10)
+    axes[2, 0].set_title("bright: speaks for the class; frame: the shape", fontsize=9)
+    for row, name in enumerate(("images", "maps of the first image", "class minus empty")):
         axes[row, 0].set_ylabel(name)
     for ax in axes.flat:
         ax.set(xticks=[], yticks=[])

@@ -49,15 +49,16 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 4)
+    figure.set_size_inches(13, 4.2)
     axes = figure.subplots(1, 4)
-    for axis, name, title in zip(
-        axes, ("first", "second", "both"), ("network 1", "network 2", "network 2 after network 1")
-    ):
-        axis.plot(data["x"], data[name], color="black", lw=1)
-        axis.set_title(title)
-    axes[2].plot(data["joints"], data["values"], "o", color="C3", ms=4)
-    for axis, name in ((axes[0], "first"), (axes[2], "both")):
-        axis.scatter(data["x"], data[name], c=data["first"], s=8, cmap="twilight")
-    axes[3].scatter(data["first"], data["x"], c=data["first"], s=8, cmap="twilight")
-    axes[3].set(title="the input, folded twice", xlabel="position after folding", ylabel="x")
+    curves = (
+        ("network 1 folds its input", data["first"], data["first"], "x", "h, where x lands"),
+        ("network 2", data["second"], data["x"], "h", "y"),
+        ("network 2 after network 1: nine pieces", data["both"], data["first"], "x", "y"),
+    )
+    for axis, (title, values, colors, across, up) in zip(axes, curves):
+        axis.scatter(data["x"], values, c=colors, s=12, cmap="twilight_shifted", vmin=-1.1, vmax=1.1)
+        axis.set(title=title, xlabel=across, ylabel=up)
+    axes[2].plot(data["joints"], data["values"], "o", color="C3", ms=5)
+    axes[3].scatter(data["first"], data["x"], c=data["first"], s=12, cmap="twilight_shifted", vmin=-1.1, vmax=1.1)
+    axes[3].set(title="one color, one output", xlabel="h", ylabel="x")

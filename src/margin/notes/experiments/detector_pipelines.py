@@ -49,25 +49,42 @@ def check(data: dict[str, Any]) -> Verdict:
     return every(**parts)
 
 
+SHOWN = 8  # proposals whose features and scores are drawn, the surest first
+TITLES = ("proposals (gray: anchors)", "features of the {} surest", "their scores by class", "boxes that remain")
+
+
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    from margin.data.scenes import SHAPES
+
+    figure.set_size_inches(12, 8.5)
     axes = figure.subplots(len(NAMES), 4)
     for row, name in enumerate(NAMES):
         stages = data["stages"][name]
-        axes[row, 0].imshow(data["image"], cmap="gray")
+        surest = np.argsort(-stages["class_scores"].max(axis=1), kind="stable")[:SHOWN]
+        for ax in axes[row, [0, 3]]:
+            ax.imshow(data["image"], cmap="gray")
+            ax.set(xticks=[], yticks=[], xlim=(-0.5, SIDE - 0.5), ylim=(SIDE - 0.5, -0.5))
         if "anchors" in stages:
-            _frames(axes[row, 0], stages["anchors"][::7], "gray")
+            _frames(axes[row, 0], stages["anchors"][::7], "0.6")
         _frames(axes[row, 0], stages["proposals"], "C0")
-        axes[row, 1].imshow(np.atleast_2d(stages["features"][:20]), aspect="auto", cmap="viridis")
-        axes[row, 2].imshow(stages["class_scores"][:20], aspect="auto", vmin=0, vmax=1, cmap="magma")
-        axes[row, 3].imshow(data["image"], cmap="gray")
-        _frames(axes[row, 3], stages["boxes"].xyxy[:3], "C3")
-        axes[row, 0].set_ylabel(name)
-    for ax, title in zip(axes[0], ("proposals", "features", "scores", "boxes")):
-        ax.set_title(title)
-    for ax in axes.flat:
-        ax.set(xticks=[], yticks=[])
+        axes[row, 0].set_ylabel(name, fontsize=11)
+        axes[row, 1].imshow(stages["features"][surest], aspect="auto", cmap="viridis", interpolation="nearest")
+        axes[row, 1].set(xticks=[], yticks=[], xlabel=f"{stages['features'].shape[1]} numbers each", ylabel="proposal")
+        _draw_scores(axes[row, 2], stages["class_scores"][surest], SHAPES)
+        best = stages["boxes"]
+        _frames(axes[row, 3], best.xyxy[:1], "C1", 2.0)
+        axes[row, 3].set_xlabel(f"{SHAPES[int(best.labels[0])]}, score {best.scores[0]:.2f}")
+    for ax, title in zip(axes[0], TITLES):
+        ax.set_title(title.format(SHOWN))
 
 
-def _frames(ax: Any, boxes: np.ndarray, color: str) -> None:
+def _draw_scores(ax: Any, scores: np.ndarray, names: tuple[str, ...]) -> None:
+    ax.imshow(scores, aspect="auto", vmin=0, vmax=1, cmap="Blues")
+    for (row, column), score in np.ndenumerate(scores):
+        ax.text(column, row, f"{score:.2f}", ha="center", va="center", fontsize=8, color="w" if score > 0.6 else "k")
+    ax.set(xticks=range(len(names)), xticklabels=names, yticks=[])
+
+
+def _frames(ax: Any, boxes: np.ndarray, color: str, width: float = 0.7) -> None:
     for left, top, right, bottom in boxes - 0.5:
-        ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], "-", color=color, lw=0.7)
+        ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], "-", color=color, lw=width)

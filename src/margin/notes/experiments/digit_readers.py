@@ -131,18 +131,21 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     parts: Any = figure.subfigures(1, 2, width_ratios=(3, 2))
     left, right = parts
     axes, share = left.subplots(), accuracies(data)
-    bars = axes.barh(list(share), [100 * (1 - value) for value in share.values()], color=["C0"] * 3 + ["0.7"] * 4)
-    axes.bar_label(bars, fmt="%.1f %%", padding=3, fontsize=9)
-    axes.axvline(100 * (1 - ENOUGH), color="0.3", lw=1, ls="--", label="1 in 20")
-    axes.invert_yaxis()
-    axes.margins(x=0.15)
+    wrong = [100 * (1 - value) for value in share.values()]
+    axes.barh(list(share), wrong, color=["C0"] * 3 + ["0.7"] * 4)
+    limit = 100 * (1 - ENOUGH)
+    for row, value in enumerate(wrong):
+        axes.text(max(value, limit) + 1, row, f"{value:.1f} %", va="center", fontsize=9)
+    axes.axvline(limit, color="0.3", lw=1, ls="--")
+    axes.text(limit + 1, -0.75, "1 in 20", va="center", fontsize=9, color="0.3")
     axes.set(xlabel="held-out digits read wrongly, percent", title="Handwritten digits, 8 x 8 pixels")
-    axes.legend(fontsize=8)
+    axes.set(ylim=(len(wrong) - 0.4, -1.1), xlim=(0, 1.15 * max(wrong)))
     predicted = data["read"]["convolutional network"]
     order = np.argsort(predicted == data["labels"], kind="stable")[:12]
-    for panel, index in zip(right.subplots(3, 4).ravel(), order):
+    for panel, index in zip(right.subplots(4, 3).ravel(), order):
         panel.imshow(data["images"][index], cmap="gray_r")
         panel.set_axis_off()
-        wrong = predicted[index] != data["labels"][index]
-        panel.set_title(f"{data['labels'][index]} read {predicted[index]}", fontsize=8, color="C3" if wrong else "0.3")
-    right.suptitle("the network's mistakes first", fontsize=10)
+        mistaken = predicted[index] != data["labels"][index]
+        text = f"{data['labels'][index]} read {predicted[index]}"
+        panel.set_title(text, fontsize=9, color="C3" if mistaken else "0.3", loc="center", pad=3)
+    right.suptitle("the network's mistakes first", fontsize=11)

@@ -67,5 +67,5 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         worst = "" if name == "sources" else f" (worst correlation with its source {_worst_match(data, name):.2f})"
         ax.set_title(name.capitalize() + worst, fontsize=10)
         ax.set(ylabel="signal + offset", yticks=[])
-    axes[0].legend(loc="upper right", ncols=3, fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     axes[-1].set_xlabel("time")

@@ -56,7 +56,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.set(
         aspect="equal", xlim=(0, 1), ylim=(0, 1), xlabel="x", ylabel="y", title=f"4 x share inside = {estimate:.3f}"
     )
-    left.legend(loc="lower left")
+    left.legend(loc="lower left", framealpha=1.0, markerscale=3)
     right.loglog(SIZES, data["errors"], "o", label="root mean squared error")
     right.loglog(SIZES, np.sqrt(np.pi * (4 - np.pi) / np.array(SIZES)), "--", label=r"$\sqrt{\pi(4-\pi)/n}$")
     right.set(xlabel="number of points n", ylabel=r"error of $\pi$", title=f"With 10⁶ points: {data['value']:.4f}")

@@ -13,6 +13,7 @@ import numpy as np
 from margin.core.verdict import Verdict, equal, every, near
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 METHODS = ("max", "min", "mean", "stride")
@@ -52,24 +53,31 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(13, 7.5)
+    figure.set_size_inches(12, 7.8)
     axes = figure.subplots(3, 5)
-    for row, key, results in ((0, "grid", "pooled"), (1, "image", "smaller")):
-        axes[row, 0].imshow(data[key], cmap="gray")
-        axes[row, 0].set_title(key)
-        for ax, (name, array) in zip(axes[row, 1:], data[results].items()):
-            ax.imshow(array, cmap="gray", vmin=data[key].min(), vmax=data[key].max())
-            ax.set_title(name)
-    for k, ax in enumerate(axes[2]):
-        if k < 3:
-            ax.imshow(data["maps"][k], cmap="gray", vmin=0, vmax=9)
-            ax.set_title(f"channel {k + 1}: mean {data['global'][k]:.2f}")
-    axes[2, 3].imshow(data["global"][:, None], cmap="gray", vmin=0, vmax=9)
-    axes[2, 3].set_title("global average pooling")
-    for (r, c), value in np.ndenumerate(data["grid"]):
-        axes[0, 0].text(c, r, f"{value:g}", color="C3", ha="center", va="center")
-    for name, ax in zip(data["pooled"], axes[0, 1:]):
-        for (r, c), value in np.ndenumerate(data["pooled"][name]):
-            ax.text(c, r, f"{value:g}", color="C3", ha="center", va="center")
+    titles = ("{}", "largest of each window", "smallest", "mean", "its first entry (stride)")
+    for row, key, results, side in ((0, "grid", "pooled", 2), (1, "image", "smaller", 8)):
+        low, high = data[key].min(), data[key].max()
+        for ax, title, array in zip(axes[row], titles, (data[key], *data[results].values())):
+            ax.imshow(array, cmap="gray", vmin=low, vmax=high)
+            if row == 0:
+                _write_values(ax, array, high)
+            ax.set_title(title.format(f"{key}, windows of {side} x {side}"), fontsize=10)
+    for edge in (-0.5, 1.5, 3.5):
+        axes[0, 0].plot([edge, edge], [-0.5, 3.5], color="C1", lw=2, clip_on=False)
+        axes[0, 0].plot([-0.5, 3.5], [edge, edge], color="C1", lw=2, clip_on=False)
+    for k, ax in enumerate(axes[2, :3]):
+        ax.imshow(data["maps"][k], cmap="gray", vmin=0, vmax=9)
+        _write_values(ax, data["maps"][k], 9)
+        ax.set_title(f"channel {k + 1}", fontsize=10)
+    axes[2, 3].imshow(data["global"][None], cmap="gray", vmin=0, vmax=9)
+    _write_values(axes[2, 3], data["global"][None], 9)
+    axes[2, 3].set_title("global average: one per channel", fontsize=10)
     for ax in axes.flat:
         ax.axis("off")
+
+
+def _write_values(ax: Axes, array: np.ndarray, high: float) -> None:
+    for (row, column), value in np.ndenumerate(array):
+        shade = "k" if value > 0.5 * high else "w"
+        ax.text(column, row, f"{value:.3g}", color=shade, ha="center", va="center", fontsize=11)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNITS, DEPTH, PIECES = 3, 3, 64
+ZOOM = (0.0, 0.25)  # what is drawn of the unit interval: all pieces side by side are a hatching
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
@@ -98,19 +99,22 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    figure.set_size_inches(15, 8)
+    figure.set_size_inches(12, 7.5)
     axes = figure.subplots(2, 2)
     for axis, (target, y) in zip(axes[0], data["targets"].items()):
-        axis.plot(data["x"], y, color="silver", lw=3)
+        axis.plot(data["x"], y, color="0.75", lw=4, label="target")
         for name, color in (("deep", "C0"), ("shallow", "C1")):
-            axis.plot(data["x"], data["fits"][target][name], color=color, lw=1, label=name)
+            axis.plot(data["x"], data["fits"][target][name], color=color, lw=1.4, label=name)
+        axis.set(xlim=ZOOM, xlabel=f"x, the first {PIECES // 4} of {PIECES} pieces", ylim=(-0.8, 1.75))
         axis.set_title(f"{target}, {data['sizes']['deep']} parameters each")
-        axis.legend()
+        axis.legend(loc="upper right", ncols=3)
     names = [(target, name) for target in data["errors"] for name in ("deep", "shallow")]
     heights = [data["errors"][target][name] for target, name in names]
-    axes[1, 0].bar([f"{target}\n{name}" for target, name in names], heights, color=["C0", "C1"] * 2)
-    axes[1, 0].set_title("mean squared error over variance")
+    bars = axes[1, 0].bar([f"{target}\n{name}" for target, name in names], heights, color=["C0", "C1"] * 2)
+    axes[1, 0].bar_label(bars, fmt="%.3f", padding=2)
+    axes[1, 0].margins(y=0.12)
+    axes[1, 0].set(title="error: a deep one repeats, and cannot choose", ylabel="mean squared error / variance")
     for name, curve in data["from_random"].items():
         axes[1, 1].semilogy(curve, label=name)
-    axes[1, 1].set(title="a sawtooth from random weights, 361 parameters", xlabel="step of Adam")
+    axes[1, 1].set(title="a sawtooth from random weights, 361 parameters", xlabel="step of Adam", ylabel="loss")
     axes[1, 1].legend()

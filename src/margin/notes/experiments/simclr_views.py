@@ -104,17 +104,19 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    grid = figure.add_gridspec(3, SHOWN)
-    for row, name in enumerate(("t(x)", "t'(x)")):
-        for k in range(SHOWN):
-            ax = figure.add_subplot(grid[row, k])
+    top, bottom = figure.subfigures(2, 1, height_ratios=(5, 6))
+    for row, (name, axes) in enumerate(zip(("one view", "the other"), top.subplots(2, SHOWN))):
+        for k, ax in enumerate(axes):
             ax.imshow(data["views"][row, k], cmap="gray")
             ax.set(xticks=[], yticks=[], ylabel=name if k == 0 else "")
-    half = SHOWN // 3
-    for k, name in enumerate(("before", "after")):
-        ax = figure.add_subplot(grid[2, k * half : (k + 1) * half])
-        ax.imshow(data[name], vmin=-1, vmax=1, cmap="RdBu_r")
-        ax.set(title=f"similarities {name}", xticks=[], yticks=[])
-    ax = figure.add_subplot(grid[2, 2 * half :])
-    ax.barh(list(data["probe"]), list(data["probe"].values()))
-    ax.set(title=f"linear probe, {LABELED} labels")
+    top.suptitle("Two views of each digit: moved, cropped, with noise", x=0.01, ha="left", fontsize=11)
+    before, after, probe = bottom.subplots(1, 3)
+    for ax, name in ((before, "before"), (after, "after")):
+        image = ax.imshow(data[name][:SHOWN, SHOWN:], vmin=-1, vmax=1, cmap="RdBu_r")
+        ax.set(xticks=[], yticks=[], xlabel="the other view of each digit", ylabel="one view of each digit")
+        ax.set_title(f"{name} training: partners {contrast(data[name]):+.2f}")
+    bottom.colorbar(image, ax=(before, after), shrink=0.75, label="cosine similarity")
+    bars = probe.barh(list(data["probe"]), list(data["probe"].values()))
+    probe.bar_label(bars, fmt="%.2f", padding=3)
+    probe.margins(x=0.15)
+    probe.set(title=f"a linear reader, {LABELED} labels", xlabel="test accuracy")

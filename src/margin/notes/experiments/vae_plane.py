@@ -30,7 +30,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     X, y = large_digits(seed, 500 if fast else 1797)
     model = VAE(2, (512, 256), likelihood="bernoulli", standardize=False, learning_rate_init=1e-3, random_state=seed)
-    model.set_params(max_iter=3 if fast else 100, batch_size=32).fit(X)
+    model.set_params(max_iter=20 if fast else 100, batch_size=32).fit(X)
     logits = torch.from_numpy(np.random.default_rng(seed).normal(size=(5, X.shape[1])).astype(np.float32))
     rows, zero = torch.from_numpy(X[:5]), torch.zeros(1)
     axis = np.linspace(-2, 2, GRID, dtype=np.float32)
@@ -66,6 +66,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(11, 5)
     plane, grid = figure.subplots(1, 2)
     points = plane.scatter(*data["codes"].T, c=data["labels"], cmap="tab10", vmin=-0.5, vmax=9.5, s=6)
     plane.set(xlabel="$z_1$", ylabel="$z_2$", title="Two latents, no labels used")
@@ -73,4 +74,4 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     side = int(np.sqrt(data["grid"].shape[1]))
     images = data["grid"].reshape(GRID, GRID, side, side)[::-1].transpose(0, 2, 1, 3)
     grid.imshow(images.reshape(GRID * side, GRID * side), cmap="gray_r", vmin=0, vmax=1)
-    grid.set(title="Decoded from a grid of latents", xticks=[], yticks=[])
+    grid.set(title="Decoded from the square -2 to 2 of latents", xlabel="$z_1$", ylabel="$z_2$", xticks=[], yticks=[])

@@ -22,7 +22,7 @@ from margin.service.reach.walking import Package
 
 __all__ = ["Reach", "paths_of", "product"]
 
-COMMANDS = ("margin.cli.app.main", f"margin.cli.app.{BODY}", f"margin.__main__.{BODY}")
+COMMAND_LINE = ("margin.cli.app.main", f"margin.cli.app.{BODY}", f"margin.__main__.{BODY}")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def product() -> Reach:
     estimators = {entry.name: package.reach(_roots(package, [entry.path])) for entry in catalog.ENTRIES}
     classes = [path for path in catalog.registry().values() if path.startswith("margin.")]
     offered = [f"{module}.{name}" for name, module in catalog.FUNCTIONS.items()]
-    run = [*_roots(package, [*classes, *offered]), *COMMANDS]
+    run = [*_roots(package, [*classes, *offered]), *COMMAND_LINE, *_commands(package)]
     public = [f"{module}.{name}" for module, names in catalog.PUBLIC_FUNCTIONS.items() for name in names]
     return Reach(package, package.reach([*run, *_roots(package, public)]), package.reach(run), estimators)
 
@@ -95,6 +95,11 @@ def _tell_apart(row: atlas.Row, known: Mapping[str, list[str] | None]) -> dict[s
         "as_run": run,
         "used_by": list(users),
     }
+
+
+def _commands(package: Package) -> list[str]:
+    """What registers the commands; their modules are imported when one of them is called."""
+    return [path for path in package.parts if path.startswith("margin.cli.") and path.endswith(".register")]
 
 
 def _roots(package: Package, paths: Iterable[str]) -> list[str]:

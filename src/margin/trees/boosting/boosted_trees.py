@@ -170,7 +170,8 @@ class BoostedTrees(IterativeEstimator):
         codes = rows.codes(bins)
         start = self._fit_start(loss, codes, y, weight, ~held, seed)
         data = BoostingData.of_codes(bins, codes, y, weight, start, held)
-        loop = self._begin(BoostingRounds(data, loss, self._settings(data, categorical, seed)), state)
+        settings = self._settings(data, categorical, seed)
+        loop = self._begin(BoostingRounds(data, loss, settings, stream.runner), state)
         for record in loop.iterations():
             self._learn(loop)
             yield record

@@ -10,6 +10,7 @@ import numpy as np
 
 from margin.core.parallel import over_ranges
 from margin.core.records import Record
+from margin.core.streaming import KeepsObjects, PartRunner
 from margin.core.threads import threads_for
 from margin.trees.binning import Bins, apply_bins
 from margin.trees.boosting.bundling import Bundles, bundle, stored_splits
@@ -17,6 +18,7 @@ from margin.trees.boosting.cost_pruning import prune_grown
 from margin.trees.boosting.early_stopping import StoppingRule
 from margin.trees.boosting.finishing import finished_tree
 from margin.trees.boosting.growing import EMPTY, GrownTree, StepRules, TreeGrower, column_table
+from margin.trees.boosting.growing_on_workers import GrowerOnWorkers
 from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.losses import SMALLEST_CURVATURE, Loss
 from margin.trees.boosting.predicting import add_trees
@@ -94,7 +96,7 @@ class BoostingRounds:
     what the round took off the latter. A round that draws no rows has zeros there if any other round draws some.
     """
 
-    def __init__(self, data: BoostingData, loss: Loss, settings: BoostingSettings):
+    def __init__(self, data: BoostingData, loss: Loss, settings: BoostingSettings, runner: PartRunner | None = None):
         self.data, self.settings = data, settings
         self.predictions, self.held_predictions = data.start.copy(), data.held_start.copy()
         self.loss = loss.adapt(data.y, _rows_first(self.predictions), data.weight)
@@ -102,7 +104,9 @@ class BoostingRounds:
         self.constrained = bool(settings.monotone.any())
         bins = data.bins
         columns = column_table(bins.n_bins, bins.categorical, settings.monotone, data.bundles)
-        self.grower = TreeGrower(data.codes, columns, settings.limits, data.bundles, settings.groups)
+        table = (data.codes, columns, settings.limits, data.bundles, settings.groups)
+        # Workers that keep objects keep the rows and grow the trees.
+        self.grower = GrowerOnWorkers(*table, runner) if isinstance(runner, KeepsObjects) else TreeGrower(*table)
         self.gradient, self.hessian = np.empty_like(self.predictions), np.empty_like(self.predictions)
         self.loss_of_row = np.empty(len(data.y))
         self.trees = TreeBuffer()
@@ -113,6 +117,12 @@ class BoostingRounds:
         self.scores = RoundNumbers()  # what a scorer says after every round, if the fit stops by one
 
     def iterations(self) -> Iterator[Record]:
+        try:
+            yield from self._iterations()
+        finally:
+            self.grower.close()
+
+    def _iterations(self) -> Iterator[Record]:
         total = self.settings.n_rounds
         while self.iteration < total and not self.stopped:
             leaves = self._round()

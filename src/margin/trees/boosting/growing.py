@@ -20,6 +20,7 @@ __all__ = ["GrownTree", "StepRules", "TreeGrower", "column_table"]
 
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
+LEAST_HISTOGRAMS, FIRST_CELLS = 4, 2**25  # of many columns fewer at first: as many as fit into a quarter of a gigabyte
 WORK_PER_CELL = 6.5  # of growing a tree: two threads from 600,000 cells on, below which a second one gains nothing
 COLUMNS_PER_THREAD = 16  # with so many for each, threads take columns; with fewer, rows
 WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
@@ -82,10 +83,12 @@ class TreeGrower:
         self.leaf_threads = threads_for(WORK_PER_ROW * n)
         self.packed, self.rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
         self.nodes = np.zeros(capacity, dtype=NODE)
-        self.pool = np.empty(min(FIRST_HISTOGRAMS, limits.max_leaves + 1) * q * CODES, dtype=np.int64)
+        self.histograms = _first_histograms(capacity, q)
+        self.pool = np.empty(self.histograms * q * CODES, dtype=np.int64)
         self.category_sets = np.zeros((capacity, 32), dtype=np.uint8) if columns["categorical"].any() else None
         monotone = bool(columns["monotone"].any())
         self.constrained = monotone or bundles is not None or groups is not None
+        self.goes_left, self.waiting = np.empty(CODES, dtype=np.int64), np.empty(capacity, dtype=np.int64)
         blocks = q + self.threads
         by_rows = self.threads > 1 and q < COLUMNS_PER_THREAD * self.threads
         self.growth = Growth(
@@ -103,8 +106,8 @@ class TreeGrower:
             orders=np.empty(blocks * CODES, dtype=np.int64),
             gains=np.empty(blocks * CODES),
             drawn=np.empty(len(columns) + 1, dtype=np.int64),
-            goes_left=np.empty(CODES, dtype=np.int64),
-            waiting=np.empty(capacity, dtype=np.int64),
+            goes_left=self.goes_left,
+            waiting=self.waiting,
             free=np.empty(capacity, dtype=np.int64),
             lefts=np.empty(self.threads, dtype=np.int64),
             parts=np.empty(self.threads * q * CODES if by_rows else 0, dtype=np.int64),
@@ -132,16 +135,24 @@ class TreeGrower:
         packing = choose_packing(gradient, hessian)
         pack(gradient, hessian, number, packing, self.packed)
         self.growth.use(rows, packing, seed + number)
+        self.packing = packing
         packed = self.packed if len(rows) == len(self.packed) else self.packed[rows]
         plant(self.growth, int(packed.sum()))
-        while self._grow() == POOL_FULL:
-            self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
-            self.growth.use_pool(self.pool)
+        self._grow_planted(rows)
         count = self.growth.count_nodes()
         nodes = self.nodes[:count].copy()
         leaves = np.flatnonzero(nodes["feature"] < 0)
         category_sets = None if self.category_sets is None else self.category_sets[:count].copy()
         return GrownTree(nodes, category_sets, leaves, nodes["start"][leaves], nodes["stop"][leaves], rows)
+
+    def _grow_planted(self, rows: np.ndarray) -> None:
+        """Grow from the root that is planted; in the end ``rows`` are ordered by leaf."""
+        while self._grow() == POOL_FULL:
+            self._enlarge_pool()
+
+    def _enlarge_pool(self) -> None:
+        self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
+        self.growth.use_pool(self.pool)
 
     def _grow(self) -> int:
         """Grow on as far as the pool goes; other threads, if there are any, take part in large searches."""
@@ -156,6 +167,9 @@ class TreeGrower:
         finally:
             board[OVER] = 1
 
+    def close(self) -> None:
+        """The last tree is grown."""
+
     @property
     def grows_rounds(self) -> bool:
         """Whether :meth:`grow_round` can be used: the table is small, and columns have no constraints.
@@ -163,7 +177,7 @@ class TreeGrower:
         It does not depend on how many threads there are: none of these tables is worth a second one.
         """
         leaves = (len(self.nodes) + 1) // 2
-        few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < FIRST_HISTOGRAMS
+        few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < self.histograms
         return few and not self.constrained
 
     def grow_round(
@@ -233,6 +247,12 @@ class TreeGrower:
     def _over_leaves(self, kernel: Any, leaves: int, arguments: tuple[Any, ...]) -> None:
         """Call ``kernel(low, high, ...)``; each thread takes a range of leaves."""
         over_ranges(lambda low, high: kernel(low, high, *arguments), leaves, self.leaf_threads)
+
+
+def _first_histograms(capacity: int, q: int) -> int:
+    """How many the pool holds at first: no more than leaves can be open, fewer where many columns make them large."""
+    leaves = (capacity + 1) // 2
+    return min(FIRST_HISTOGRAMS, leaves + 1, max(LEAST_HISTOGRAMS, FIRST_CELLS // (q * CODES)))
 
 
 def _capacity(limits: SplitLimits, n: int) -> int:

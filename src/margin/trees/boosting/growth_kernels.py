@@ -40,7 +40,7 @@ from margin.trees.boosting.sharing_kernels import (
 from margin.trees.boosting.split_kernels import best_threshold
 from margin.trees.boosting.state_kernels import Growth
 
-__all__ = ["assist", "grow"]
+__all__ = ["assist", "give_back", "grow", "keep_node", "open_siblings", "search_columns"]
 
 # Rows times columns of a node below which one thread is faster; finding the cuts takes as long as so many more rows.
 SHARED_CELLS, ROWS_OF_SEARCH = 16_000, 400
@@ -72,12 +72,12 @@ def grow(growth: Growth, board: Integers) -> cython.longlong:
             small, large = _split_next(growth, board)
             if small < 0:
                 continue
-        if not _open(growth, small, large):
+        if not open_siblings(growth, small, large):
             continue
         _search(growth, board, small, large)
-        _keep(growth, small, 0)
+        keep_node(growth, small, 0)
         if large >= 0:
-            _keep(growth, large, 1)
+            keep_node(growth, large, 1)
     for k in range(growth.n_waiting):  # could be split, but there are leaves enough
         make_leaf(growth, growth.waiting[k])
     return COMPLETE
@@ -134,7 +134,7 @@ def _split_next(growth: Growth, board: Integers) -> tuple[cython.Py_ssize_t, cyt
         middle = partition(growth, start, stop, stored)
     if middle - start < growth.limits.min_leaf or stop - middle < growth.limits.min_leaf:
         make_leaf(growth, number)  # rows were counted by an estimate, which was too high
-        _give_back(growth, histogram)
+        give_back(growth, histogram)
         return -1, -1
     small, large = add_children(growth, number, middle)
     growth.nodes[large].histogram = histogram
@@ -165,7 +165,7 @@ def _divide_together(
 
 
 @inner
-def _open(growth: Growth, small: cython.Py_ssize_t, large: cython.Py_ssize_t) -> cython.bint:
+def open_siblings(growth: Growth, small: cython.Py_ssize_t, large: cython.Py_ssize_t) -> cython.bint:
     """Open two siblings (or the root, ``large`` being -1) and give histograms to those that are searched, if any is."""
     further: cython.bint = growth.n_leaves < growth.limits.max_leaves
     found: cython.bint = open_node(growth, small, 0, further)
@@ -173,7 +173,7 @@ def _open(growth: Growth, small: cython.Py_ssize_t, large: cython.Py_ssize_t) ->
         return found
     found |= open_node(growth, large, 1, further)
     if not found:
-        _give_back(growth, growth.nodes[large].histogram)
+        give_back(growth, growth.nodes[large].histogram)
     elif growth.n_free > 0:
         growth.n_free -= 1
         growth.nodes[small].histogram = growth.free[growth.n_free]
@@ -184,19 +184,19 @@ def _open(growth: Growth, small: cython.Py_ssize_t, large: cython.Py_ssize_t) ->
 
 
 @inner
-def _give_back(growth: Growth, histogram: cython.longlong) -> cython.void:
+def give_back(growth: Growth, histogram: cython.longlong) -> cython.void:
     growth.free[growth.n_free] = histogram
     growth.n_free += 1
 
 
 @inner
-def _keep(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t) -> cython.void:
+def keep_node(growth: Growth, number: cython.Py_ssize_t, side: cython.Py_ssize_t) -> cython.void:
     """A node that was searched waits to be split, or is a leaf and gives its histogram back."""
     if keep_best(growth, number, side):
         growth.waiting[growth.n_waiting] = number
         growth.n_waiting += 1
     else:
-        _give_back(growth, growth.nodes[number].histogram)
+        give_back(growth, growth.nodes[number].histogram)
 
 
 @inner
@@ -250,18 +250,18 @@ def _search_block(
             add_parts(growth.parts, whole, first, last, growth.pool, at)
         else:
             add_rows(growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at)
-        _search_columns(growth, block * CODES, first, last, small, 0)
+        search_columns(growth, block * CODES, first, last, small, 0)
     if large >= 0 and growth.nodes[large].searched:
         at = growth.nodes[large].histogram * whole
         if node.searched:
             subtract(growth.pool, at, node.histogram * whole, first, last)
         else:
             take_rows(growth.codes, growth.rows, node.start, node.stop, growth.packed, first, last, growth.pool, at)
-        _search_columns(growth, block * CODES, first, last, large, 1)
+        search_columns(growth, block * CODES, first, last, large, 1)
 
 
 @inner
-def _search_columns(
+def search_columns(
     growth: Growth,
     own: cython.Py_ssize_t,
     first: cython.Py_ssize_t,

@@ -19,6 +19,7 @@ __all__ = [
     "keep_best",
     "make_leaf",
     "mark_sides",
+    "number_children",
     "open_node",
     "partition",
     "plant",
@@ -215,6 +216,20 @@ def add_children(
     growth: Growth, number: cython.Py_ssize_t, middle: cython.Py_ssize_t
 ) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
     """Make the two children and sum their rows, those of the smaller one; returns the smaller and the larger."""
+    small, large = number_children(growth, number, middle)
+    total: cython.longlong = 0
+    for i in range(growth.nodes[small].start, growth.nodes[small].stop):
+        total += growth.packed[growth.rows[i]]
+    growth.nodes[small].total = total
+    growth.nodes[large].total = growth.nodes[number].total - total
+    return small, large
+
+
+@inner
+def number_children(
+    growth: Growth, number: cython.Py_ssize_t, middle: cython.Py_ssize_t
+) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
+    """Make the two children, whose sums are not known yet; returns the smaller and the larger."""
     node = growth.nodes[number]
     first = growth.n_nodes
     growth.n_nodes += 2
@@ -232,11 +247,6 @@ def add_children(
     left_is_larger: cython.bint = middle - node.start > node.stop - middle
     small = first + 1 if left_is_larger else first
     large = first if left_is_larger else first + 1
-    total: cython.longlong = 0
-    for i in range(growth.nodes[small].start, growth.nodes[small].stop):
-        total += growth.packed[growth.rows[i]]
-    growth.nodes[small].total = total
-    growth.nodes[large].total = node.total - total
     return small, large
 
 

@@ -161,6 +161,10 @@ class Growth:
         """How many nodes the tree has."""
         return self.n_nodes
 
+    def count_waiting(self):
+        """How many nodes wait to be split."""
+        return self.n_waiting
+
 
 @cython.dataclasses.dataclass(repr=False, eq=False)
 @cython.cclass

@@ -20,7 +20,7 @@ export default function Chart({ panel, edit, onPick, onHover, label }) {
     watch.observe(canvas.current.parentElement);
     return () => watch.disconnect();
   }, []);
-  const shown = edit?.points ? { ...panel, points: { ...panel.points, xy: edit.points.map((p) => [p[0], p[1]]), label: panel.points?.label && edit.points.map((p) => p[2] ?? 0), ring: edit.dragging ? null : panel.points?.ring } } : panel;
+  const shown = edit?.points ? { ...panel, points: { ...panel.points, xy: edit.points.map((p) => [p[0], p[1]]), label: panel.points?.label && edit.points.map((p) => p[2] ?? 0), ring: edit.dragging ? null : panel.points?.ring, faint: edit.dragging ? null : panel.points?.faint } } : panel;
   useLayoutEffect(() => {
     if (!size) return undefined;
     let request = 0;
@@ -273,13 +273,13 @@ function lineName(pen, view, line, all) {
   tag(pen, view.x(x) + 12, view.y(y), line.name, classColor(line.color ?? 0));
 }
 
-function points(pen, view, { xy, label, ring, faded }) {
-  const { paper, ink, muted } = colors(), radius = faded ? 2.4 : xy.length > 250 ? 3 : 4.4, ringed = new Set(ring ?? []);
+function points(pen, view, { xy, label, ring, faded, faint }) {
+  const { paper, ink, muted } = colors(), radius = faded ? 2.4 : xy.length > 250 ? 3 : 4.4, ringed = new Set(ring ?? []), pale = new Set(faint ?? []);
   xy.forEach(([x, y], i) => {
     const px = view.x(x), py = view.y(y), color = label ? classColor(label[i]) : faded ? muted : ink;
     pen.beginPath(); pen.arc(px, py, radius, 0, 7);
-    pen.fillStyle = css(color, faded ? 0.5 : 1); pen.fill();
-    if (!faded) { pen.lineWidth = 1.3; pen.strokeStyle = css(paper, 0.9); pen.stroke(); }
+    pen.fillStyle = css(color, faded ? 0.5 : pale.has(i) ? 0.38 : 1); pen.fill();
+    if (!faded && !pale.has(i)) { pen.lineWidth = 1.3; pen.strokeStyle = css(paper, 0.9); pen.stroke(); }
     if (ringed.has(i)) { pen.beginPath(); pen.arc(px, py, radius + 3.4, 0, 7); pen.lineWidth = 1.4; pen.strokeStyle = css(ink, 0.8); pen.stroke(); }
   });
 }

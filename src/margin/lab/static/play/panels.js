@@ -2,20 +2,22 @@
 import { html, useLayoutEffect, useRef } from "/static/vendor/preact-htm.js";
 import Chart, { number } from "/static/play/chart.js";
 import { unpack } from "/static/play/arrays.js";
-import { colors } from "/static/play/colors.js";
+import { classColor, colors } from "/static/play/colors.js";
 import { Graph, Tree } from "/static/play/diagrams.js";
 import { useTheme } from "/static/play/theme.js";
 
-function Picture({ pixels, caption, tone, boxes, size }) {
+function Picture({ pixels, caption, tone, boxes, signed, classes }) {
   const canvas = useRef(null), theme = useTheme();
   useLayoutEffect(() => {
-    const { shape: [rows, columns, channels = 1], values } = unpack(pixels), { paper, ink } = colors();
+    const { shape: [rows, columns, channels = 1], values } = unpack(pixels), { paper, ink } = colors(), [plus, minus] = [classColor(0), classColor(1)];
     const node = canvas.current, image = new ImageData(columns, rows);
     node.width = columns; node.height = rows;
     for (let i = 0; i < rows * columns; i++) {
       for (let c = 0; c < 3; c++) {
         const v = values[i * channels + (channels > 1 ? c : 0)];
-        image.data[4 * i + c] = channels > 1 ? v : paper[c] + (ink[c] - paper[c]) * v / 255;
+        if (classes) image.data[4 * i + c] = v ? classColor(v - 1)[c] : paper[c];
+        else if (signed) image.data[4 * i + c] = paper[c] + ((v < 127.5 ? minus : plus)[c] - paper[c]) * Math.abs(v - 127.5) / 127.5;
+        else image.data[4 * i + c] = channels > 1 ? v : paper[c] + (ink[c] - paper[c]) * v / 255;
       }
       image.data[4 * i + 3] = 255;
     }
@@ -41,9 +43,9 @@ function Matrix({ rows, columns, values, square, signed }) {
     <tbody>${values.map((row, i) => html`<tr><th scope="row">${rows[i] === " " ? "␣" : rows[i]}</th>${row.map((v) => html`<td class=${signed && v < 0 ? "less" : ""} style=${shade(v)} title=${number(v ?? 0)}>${few ? number(v ?? 0) : ""}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-function Bars({ items, most }) {
+function Bars({ items, most, colors: hues }) {
   const top = most ?? Math.max(...items.map(([, v]) => Math.abs(v)), 1e-12);
-  return html`<dl class="bars">${items.map(([name, v]) => html`<div key=${name}><dt>${name}</dt><dd><span class=${v < 0 ? "less" : ""} style=${{ "--part": `${Math.min(100, 100 * Math.abs(v) / top)}%` }}></span><b>${number(v)}</b></dd></div>`)}</dl>`;
+  return html`<dl class="bars">${items.map(([name, v], k) => html`<div key=${name} class=${hues && hues[k] >= 0 ? `k${hues[k] % 10}` : ""}><dt>${name}</dt><dd><span class=${v < 0 ? "less" : ""} style=${{ "--part": `${Math.min(100, 100 * Math.abs(v) / top)}%` }}></span><b>${number(v)}</b></dd></div>`)}</dl>`;
 }
 
 function Text({ lines, running, pairs, tagged, cut }) {
@@ -63,6 +65,7 @@ export function Panel({ panel, edit, onPick, onProbe, label }) {
     ${panel.panel === "chart"
       ? html`<${Chart} panel=${panel} edit=${panel.points?.editable ? edit : null} onPick=${panel.pick ? onPick : null} onHover=${panel.hover ? onProbe : null} label=${label} />`
       : Kind ? html`<${Kind} ...${panel} onProbe=${onProbe} />` : null}
+    ${panel.note && html`<p class="note quiet">${panel.note}</p>`}
     ${panel.classes && panel.classes.length > 1 && html`<p class="key">${panel.classes.map((name, k) => html`<span class="k${k % 10}">${name}</span>`)}</p>`}
   </section>`;
 }

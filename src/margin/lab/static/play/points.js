@@ -12,7 +12,8 @@ export function usePoints(frame, points, brush, commit) {
   const [, redraw] = useState(0);
   const held = useRef({ list: null, taken: -1, sent: 0, timer: 0 }), h = held.current;
   const chart = frame?.panels.find((panel) => panel.points?.editable);
-  const current = () => h.list ?? (points.length ? points : (chart?.points.xy ?? []).map(([x, y], i) => chart.points.label ? [x, y, Math.max(0, chart.points.label[i])] : [x, y]).map((p) => p.map(round)));
+  const labels = chart?.points.given ?? chart?.points.label; // a row that has none keeps none
+  const current = () => h.list ?? (points.length ? points : (chart?.points.xy ?? []).map(([x, y], i) => labels ? [x, y, labels[i]] : [x, y]).map((p) => p.map(round)));
   const send = (list, last) => {
     clearTimeout(h.timer);
     const wait = last ? 0 : Math.max(0, h.sent + EVERY - performance.now());

@@ -43,7 +43,7 @@ export default function Screen({ name, facts, query, navigate }) {
   const edit = usePoints(first.frame, points, brush, commit);
   const useSet = (value) => { edit.reset(); setDraft(null); setPoints([]); go({ data: value, points: undefined, at: undefined }); };
   const label = `${name} on ${data}, record ${first.frame?.position ?? 0}`;
-  const classes = first.frame?.panels.find((panel) => panel.classes && panel.points?.editable)?.classes;
+  const { classes, points: { given } = {} } = first.frame?.panels.find((panel) => panel.classes && panel.points?.editable) ?? {};
 
   return html`<div class="screen kind-${scene.kind} ${twins ? "wide" : ""}">
     <header class="title"><p class="crumbs"><a href="/play">Play</a> / ${facts.family ?? "optimize"}</p><h1>${title(name)}</h1><${Summary} text=${facts.summary} equations=${facts.equations} /></header>
@@ -52,7 +52,7 @@ export default function Screen({ name, facts, query, navigate }) {
         <h3>Data</h3>
         <div class="field set"><label for="data">set</label><select id="data" value=${points.length ? "" : data} onChange=${(event) => event.target.value && useSet(event.target.value)}>${points.length > 0 && html`<option value="">drawn by hand</option>`}${scene.data.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}</select></div>
         ${drawable && html`<p class="quiet">Drag points; click to add one, double click to delete one.</p>
-          ${classes && html`<div class="brushes" role="radiogroup" aria-label="Class of new points">${[...new Set([...classes.keys(), classes.length])].slice(0, 5).map((k) => html`<button class="brush k${k}" role="radio" aria-checked=${brush === k} aria-label="class ${classes[k] ?? `${k}, new`}" onClick=${() => setBrush(k)}>${classes[k] ?? "+"}</button>`)}</div>`}
+          ${classes && html`<div class="brushes" role="radiogroup" aria-label="Class of new points">${[...new Set([...classes.keys(), classes.length])].slice(0, 5).concat(given ? [-1] : []).map((k) => html`<button class="brush ${k < 0 ? "free" : `k${k}`}" role="radio" aria-checked=${brush === k} aria-label=${k < 0 ? "no class" : `class ${classes[k] ?? `${k}, new`}`} onClick=${() => setBrush(k)}>${k < 0 ? "?" : classes[k] ?? "+"}</button>`)}</div>`}
           <div class="row"><${OwnTable} classes=${Boolean(classes)} onPoints=${(list) => { edit.reset(); commit(list, true); }} />${points.length > 0 && html`<button class="pill" onClick=${() => useSet(data)}>the set again</button>`}</div>`}
       </div>
       <div class="card">
@@ -73,7 +73,7 @@ export default function Screen({ name, facts, query, navigate }) {
       </div>`)}
     </div>
     <aside class="beside" aria-label="Records and code">
-      <${Records} records=${first.records} beside=${twins ? second.records : null} />
+      <${Records} records=${first.records} beside=${twins ? second.records : null} together=${scene.kind === "landscape"} />
       <${Code} session=${first} />
       ${facts.rows.length > 0 && html`<section class="card"><h3>In the notes</h3><ul class="rows">${facts.rows.slice(0, NEAREST).map(rowLink)}</ul>
         ${facts.rows.length > NEAREST && html`<details><summary>${facts.rows.length - NEAREST} more</summary><ul class="rows">${facts.rows.slice(NEAREST).map(rowLink)}</ul></details>`}</section>`}
@@ -83,7 +83,8 @@ export default function Screen({ name, facts, query, navigate }) {
 
 const NAMES = {
   cyclegan: "CycleGAN", kmeans: "k-means", "t-sne": "t-SNE", word2vec: "word2vec", glove: "GloVe", simclr: "SimCLR", "fast-ica": "FastICA", c45: "C4.5",
-  "latent-dirichlet-allocation": "Latent Dirichlet allocation", "few-shot-learner": "Few-shot learner", "zero-shot": "Zero-shot learning", "k-neighbors-classifier": "k-neighbors classifier",
+  "latent-dirichlet-allocation": "Latent Dirichlet allocation", "few-shot-learner": "Few-shot learner", "zero-shot": "Zero-shot learning", "hard-margin-svc": "Hard-margin SVC", "hist-gradient-boosting-classifier": "Histogram gradient boosting classifier", "hist-gradient-boosting-regressor": "Histogram gradient boosting regressor",
+  "sparse-gaussian-process-regressor": "Sparse Gaussian process regressor", "k-neighbors-classifier": "k-neighbors classifier",
   "k-neighbors-regressor": "k-neighbors regressor", "adaboost-classifier": "AdaBoost classifier", "adaboost-regressor": "AdaBoost regressor", "sum-product-network": "Sum-product network", "self-training-classifier": "Self-training classifier",
 };
 const title = (name) => NAMES[name] ?? name.replaceAll("-", " ").replace(/^./, (letter) => letter.toUpperCase()).replace(/\b(svc|svr|pca|mds|umap|vae|gan|pinn|cnn|mlp|hmm|crf|hog|nb|ica|id3|c45|clip|ode)\b/gi, (word) => word.toUpperCase());

@@ -28,11 +28,12 @@ export function useSession(wish, { slot, play, position, speed }) {
   const begin = async () => {
     const { key, wish } = h, how = h.from ?? (h.shown ? { play: true } : { play, position });
     h.from = null;
-    const id = await reattach(slot, key).catch(() => post("/sessions", { ...wish, ...how }).then((made) => made.id));
+    const kept = await reattach(slot, key).catch(() => null), id = kept?.id ?? (await post("/sessions", { ...wish, ...how })).id;
     if (h.gone) { del(`/sessions/${id}`).catch(() => {}); return; }
     h.id = id;
     h.stop = subscribe(`session-${id}`, hear);
     if (speed) tell("speed", speed);
+    if (kept && !how.play && kept.position !== how.position) tell("step", how.position - kept.position); // the address says where
     remember(slot, id, h.shown = key);
   };
   const reopen = async () => {
@@ -112,7 +113,7 @@ async function reattach(slot, key) {
     del(`/sessions/${kept.id}`).catch(() => {});
     throw new Error("another one");
   }
-  const { closed } = await get(`/sessions/${kept.id}`);
+  const { closed, records } = await get(`/sessions/${kept.id}`);
   if (closed) throw new Error("closed");
-  return kept.id;
+  return { id: kept.id, position: records.length };
 }

@@ -15,10 +15,13 @@ export function Transport({ sessions, seed, speed, onSpeed, onSeed, onPaused }) 
   const position = frame?.position ?? 0;
   most.current = records.length <= 1 ? Math.max(1, position) : Math.max(most.current, position);
   const done = frame?.finished && !playing;
+  const stepped = useRef(false); // the address follows whoever steps: it restores what is seen
+  const walk = (count) => { stepped.current = true; all("step", count); };
   const act = {
     toggle: () => { if (playing) { all("pause"); onPaused(position); } else { onPaused(undefined); all(done ? "step" : "play", done ? -(position - 1) || 1 : null); if (done) all("play"); } },
-    step: () => all("step", 1), back: () => all("step", -1), first: () => position > 1 && all("step", -(position - 1)),
+    step: () => walk(1), back: () => walk(-1), first: () => position > 1 && walk(1 - position),
   };
+  useEffect(() => { if (stepped.current && !playing && position) { stepped.current = false; onPaused(position); } }, [position, playing]);
   const held = useRef(act);
   held.current = act;
   useEffect(() => {
@@ -30,7 +33,7 @@ export function Transport({ sessions, seed, speed, onSpeed, onSeed, onPaused }) 
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, []);
-  const seek = (event) => { const to = Number(event.target.value); if (to !== position) all("step", to - position); };
+  const seek = (event) => { const to = Number(event.target.value); if (to !== position) walk(to - position); };
   return html`<div class="transport" role="toolbar" aria-label="Transport">
     ${iterates && html`<div class="buttons">
       <button onClick=${act.first} disabled=${position <= 1} aria-label="First record" title="First record (Home)"><${Icon} name="first" /></button>
