@@ -93,5 +93,5 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
 def _draw_boxes(ax: Axes, boxes: Any, names: list[str], color: str) -> None:
     for (left, top, right, bottom), name in zip(np.asarray(boxes) - 0.5, names):
         ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], "-", color=color, lw=2.5)
-        inside = np.clip((left, top - 0.6), (0, 1.5), SIDE - 1)  # a box may begin beyond the image
-        ax.text(*inside, name, color=color, va="bottom", fontsize=11, fontweight="bold", clip_on=True)
+        x, y = np.clip((left, top - 0.6), (0, 1.5), SIDE - 1)  # a box may begin beyond the image
+        ax.text(x, y, name, color=color, va="bottom", fontsize=11, fontweight="bold", clip_on=True)

@@ -104,7 +104,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    top, bottom = figure.subfigures(2, 1, height_ratios=(5, 6))
+    parts: Any = figure.subfigures(2, 1, height_ratios=(5, 6))
+    top, bottom = parts
     for row, (name, axes) in enumerate(zip(("one view", "the other"), top.subplots(2, SHOWN))):
         for k, ax in enumerate(axes):
             ax.imshow(data["views"][row, k], cmap="gray")
