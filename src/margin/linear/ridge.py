@@ -122,7 +122,8 @@ class Ridge(MomentSummary, MultiOutputMixin, RegressorMixin, Estimator):
         try:
             tried = self._leave_one_out(X, Y, weights) if loo else {}
             alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if loo else self._penalties(Y.shape[1])
-            with np.errstate(over="raise"):  # in loops of a solver, whose products are larger than squares
+            # In loops of a solver products are larger than squares; SciPy 1.14 goes on with what has overflowed.
+            with np.errstate(over="raise", invalid="raise"):
                 solution, run = self._solve(solver, X, Y, alpha, weights)
         except FloatingPointError:
             self._refuse_overflow(X, Y)
