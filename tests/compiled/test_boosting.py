@@ -1,11 +1,13 @@
 """Kernels of boosting: compiled and as they are written, the same bits, in whole fits of small tables."""
 
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from tests.compiled.as_written import boosting_as_written
+from tests.trees.boosting.test_growing_on_workers import Workers
 
 from margin.compiled import boosting
 from margin.trees import (
@@ -16,6 +18,7 @@ from margin.trees import (
 )
 from margin.trees.boosting import boosting_rounds, growing
 from margin.trees.boosting.growing import UNLIMITED, TreeGrower, column_table
+from margin.trees.boosting.growing_on_workers import GrowerOnWorkers
 from margin.trees.boosting.kernel_types import NODE, SplitLimits
 from margin.trees.boosting.packing import choose_packing
 
@@ -99,10 +102,15 @@ def limits(**changes):
     return SplitLimits(**(chosen | {"pooled_below": 1} | changes))
 
 
-def growth(codes, g, h, rules):
+def growth(codes, g, h, rules, workers=0):
+    """A tree and its sums as bytes; with ``workers`` the rows lie on as many of them."""
     p = codes.shape[1]
     bins = np.where(codes == 255, 0, codes).max(axis=0, initial=0).astype(np.int64) + 1
-    grower = TreeGrower(codes, column_table(bins, np.zeros(p, dtype=bool), np.zeros(p, dtype=np.int64), None), rules)
+    columns = column_table(bins, np.zeros(p, dtype=bool), np.zeros(p, dtype=np.int64), None)
+    if workers:
+        grower = GrowerOnWorkers(codes, columns, rules, None, None, Workers(workers))
+    else:
+        grower = TreeGrower(codes, columns, rules)
     grown = grower.grow(g, h, seed=3, number=2)
     found, F = grower.sums(grown, g), np.zeros(len(g))
     grower.add(grown, found, F)
@@ -123,6 +131,44 @@ def test_trees_of_odd_shapes(n, columns, constant, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, NAME, boosting_as_written())
             assert growth(codes, g, h, rules) == compiled
+
+
+#: What a worker does with its rows, and what the caller makes of it.
+OF_WORKERS = (
+    "add_split", "choose_node", "count_codes", "divide_rows", "end_growth", "may_split", "open_root", "search_root",
+    "write_sides",
+)  # fmt: skip
+
+
+def recording(module, called):
+    """The same kernels, which say that they were called."""
+    recorder = ModuleType("recorder")
+    vars(recorder).update({name: value for name, value in vars(module).items() if not name.startswith("__")})
+    for name in OF_WORKERS:
+
+        def kernel(*arguments, name=name):
+            called.add(name)
+            return getattr(module, name)(*arguments)
+
+        setattr(recorder, name, kernel)
+    return recorder
+
+
+@pytest.mark.parametrize("n", [1, 5, 300])
+@pytest.mark.parametrize("columns", [1, 17])
+@pytest.mark.parametrize("constant", [True, False])
+def test_trees_whose_rows_lie_on_workers(n, columns, constant, monkeypatch):
+    rng = np.random.default_rng(10 * n + columns)
+    codes = rng.choice(np.array([0, 1, 7, 8, 200, 254, 255], dtype=np.uint8), size=(n, columns))
+    g, h = rng.normal(size=n) * 1e6, np.zeros(0) if constant else rng.uniform(0.0, 1e-3, n)
+    called = set()
+    for rules in (limits(), limits(min_leaf=2, random_ties=True), limits(best_first=False, max_depth=2)):
+        compiled = growth(codes, g, h, rules, workers=3)
+        assert compiled == growth(codes, g, h, rules)
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, NAME, recording(boosting_as_written(), called))
+            assert growth(codes, g, h, rules, workers=3) == compiled
+    assert called == set(OF_WORKERS) or n < 300
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])

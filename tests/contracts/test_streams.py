@@ -228,6 +228,6 @@ def test_what_a_forest_needs_rows_for_is_said():
 
 def test_the_recipe_names_who_takes_a_stream():
     recipe = Path(__file__).parents[2] / "docs/recipes/larger_than_memory.md"
-    paragraph = recipe.read_text().split("**Who takes a stream.**")[1].split("```")[0]
-    named = set(re.findall(r"`(\w+)`", paragraph))
+    table = recipe.read_text().split("## Who takes a stream")[1].split("```")[0]
+    named = set(re.findall(r"`(\w+)`", table))
     assert named == {catalog.class_of(entry.name).__name__ for entry in TAKES_STREAMS}

@@ -51,7 +51,8 @@ def test_every_architecture_begins_with_them_is_stored_and_repeats(architecture,
 
 
 def test_what_does_not_fit_is_refused(words):
-    with pytest.raises(ValueError, match=r"^TextClassifier: encoder must be a fitted Word2Vec or GloVe; got PCA\.$"):
+    kinds = "Word2Vec, GloVe or MaskedLanguageModel"
+    with pytest.raises(ValueError, match=rf"^TextClassifier: encoder must be a fitted {kinds}; got PCA\.$"):
         margin.TextClassifier.from_encoder(margin.PCA())
     with pytest.raises(ValueError, match=r"^TextClassifier: d_model is what the encoder has; got 16 as well\.$"):
         margin.TextClassifier.from_encoder(words, d_model=16)

@@ -86,7 +86,7 @@ def create_server(
     app.state.counts = {"requests": 0, "answers": 0}
     _add_facts(app, served, batchers)
     if served.predicts:
-        predictions = Predictions(served, batchers, limits, app.state.counts)
+        predictions = PredictEndpoint(served, batchers, limits, app.state.counts)
         app.router.routes.append(Route(PREDICT, predictions, methods=["POST"]))  # what other methods there are told
         app.add_middleware(Shortcut, endpoint=predictions)
     if served.writes:
@@ -133,7 +133,7 @@ class Shortcut:
             await answer(scope, receive, send)
 
 
-class Predictions:
+class PredictEndpoint:
     """A prediction for every row, text or picture."""
 
     def __init__(
