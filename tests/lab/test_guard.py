@@ -295,12 +295,16 @@ def asked(application, method="GET", path="/api/x", body=(), **headers):
     return sent
 
 
-def test_an_answer_that_breaks_off_is_not_begun_again():
+@pytest.mark.parametrize("parts", [0, 1])
+def test_an_answer_that_breaks_off_is_not_begun_again(parts):
     async def application(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(parts):
+            await send({"type": "http.response.body", "body": b"a", "more_body": True})
         raise RuntimeError("in the middle")
 
-    assert [message["type"] for message in asked(application)] == ["http.response.start"]
+    begun = ["http.response.start"] + ["http.response.body"] * parts
+    assert [message["type"] for message in asked(application)] == begun
 
 
 @pytest.mark.parametrize("started", [False, True])

@@ -68,7 +68,6 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
-            return
         if scope["type"] != "http":
             return  # websockets are not spoken here
         headers = Headers(scope=scope)
@@ -137,7 +136,7 @@ class Guard:
         # Not "//host": a path that begins so would be an address on another server.
         path = "/" + scope["path"].lstrip("/\\")
         answer = RedirectResponse(path + (f"?{urlencode(query)}" if query else ""), 303)
-        answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
         return answer
 
     def _has_cookie(self, headers: Headers) -> bool:
